@@ -1,0 +1,66 @@
+# The only build entry people learn. Every target does its own set-up, can be
+# run again at no cost, and says what it does.
+
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/executor/target
+export EXECUTOR_FIXTURES ?= $(CARGO_TARGET_DIR)/fixtures
+WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/component
+GUESTS := $(CARGO_TARGET_DIR)/wasm32-wasip2/release
+RELEASE := $(CARGO_TARGET_DIR)/release
+CARGO ?= cargo
+
+.PHONY: help setup components guests fixtures build demo run test check deny bench conformance
+
+help: ## say what the targets do
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+
+setup: ## install what the build needs (clang, WebAssembly targets)
+	@.ci/setup
+
+components: setup ## build the first-party components
+	@echo "== components (WebAssembly; built once, then only what changed)"
+	@$(CARGO) build --quiet --profile component --target wasm32-unknown-unknown \
+		-p executor-quickjs -p executor-typescript -p executor-openapi
+
+guests: setup ## build the test components, as a third party would
+	@echo "== test components (plain cargo build --target wasm32-wasip2)"
+	@$(CARGO) build --quiet --release --target wasm32-wasip2 -p adapter_plain -p adapter_hostile
+
+fixtures: ## fetch the real documents that tests and demo use (pinned, checksummed)
+	@echo "== fixtures"
+	@tests/fixtures/fetch.sh "$(EXECUTOR_FIXTURES)"
+
+build: components ## build the binary, with its components inside
+	@echo "== executor (release; the first build takes some minutes)"
+	@$(CARGO) build --quiet --release -p executor-cli
+	@echo "   $(RELEASE)/executor"
+
+demo: build fixtures ## add GitHub's real API (emulated on loopback) and run TypeScript against it
+	@echo "== the GitHub emulator"
+	@$(CARGO) build --quiet --release -p executor-upstreams --bin github-emulator
+	@tests/demo/demo.sh "$(RELEASE)" "$(EXECUTOR_FIXTURES)"
+
+run: build ## serve on 127.0.0.1:4788 with your own home
+	@"$(RELEASE)/executor" serve
+
+check: components guests ## format, lints, fast tests: what every commit passes
+	@echo "== format"
+	@$(CARGO) fmt --all --check
+	@echo "== lints"
+	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	@echo "== fast tests"
+	@$(CARGO) test --quiet --workspace --lib
+
+deny: ## licences, bans and sources of dependencies (installs cargo-deny)
+	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked cargo-deny@0.20.2
+	@$(CARGO) deny check bans licenses sources
+
+test: components guests fixtures ## everything that can fail
+	@echo "== tests"
+	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace
+
+bench: build guests fixtures ## measure, beside the peers, and write a table
+	@$(CARGO) build --quiet --release -p executor-bench
+	@EXECUTOR_GUESTS="$(GUESTS)" "$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
+
+conformance: ## the MCP conformance suites
+	@echo "There is no MCP surface yet: nothing to conform to."

@@ -1,0 +1,50 @@
+//! The commands, a file each.
+
+pub(crate) mod audit;
+pub(crate) mod call;
+pub(crate) mod completions;
+pub(crate) mod component;
+pub(crate) mod config;
+pub(crate) mod connections;
+pub(crate) mod doctor;
+pub(crate) mod down;
+pub(crate) mod executions;
+pub(crate) mod explain;
+pub(crate) mod policies;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod sources;
+pub(crate) mod status;
+pub(crate) mod tools;
+pub(crate) mod up;
+pub(crate) mod version;
+
+use crate::arguments::Command;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+
+/// Does what was asked.
+pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(arguments) => serve::run(context, &arguments),
+        Command::Up(arguments) => up::run(context, &arguments),
+        Command::Down => down::run(context),
+        Command::Status => status::run(context),
+        Command::Doctor => doctor::run(context),
+        Command::Sources { action } => sources::run(context, action),
+        Command::Connections { action } => connections::run(context, action),
+        Command::Tools { action } => tools::run(context, action),
+        Command::Call(arguments) => call::run(context, arguments),
+        Command::Run(arguments) => run::run(context, &arguments),
+        Command::Resume(arguments) => resume::run(context, &arguments),
+        Command::Executions { action } => executions::run(context, action),
+        Command::Policies { action } => policies::run(context, action),
+        Command::Config { action } => config::run(context, &action),
+        Command::Component { action } => component::run(context, action),
+        Command::Audit { action } => audit::run(context, action),
+        Command::Completions(arguments) => completions::run(context, &arguments),
+        Command::Version(arguments) => version::run(context, &arguments),
+        Command::Explain(arguments) => explain::run(context, &arguments),
+    }
+}

@@ -1,0 +1,206 @@
+//! `executor serve`: the daemon itself.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use clap::Args;
+use executor_control::{Control, Options, SystemClock};
+use executor_server::{DEFAULT_PORT, Port, ServeOptions, Server};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::settings;
+
+/// What the daemon logs where `EXECUTOR_LOG` says nothing.
+pub(super) const DEFAULT_LOG: &str = "info";
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The address to listen on; loopback alone for now
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    host: String,
+    /// The port, or `auto` for any that is free [default: 4788] [env: EXECUTOR_PORT]
+    #[arg(long, value_name = "N|auto")]
+    port: Option<Port>,
+    /// One more name that requests may come by, as a proxy or /etc/hosts gives it
+    #[arg(long, value_name = "NAME[:PORT]")]
+    allow_host: Vec<String>,
+    /// Leave the terminal: how the daemon is started by other commands
+    #[arg(long, hide = true)]
+    background: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit, Failure> {
+    if arguments.background {
+        // A process that already leads a session needs no other one.
+        let _ = rustix::process::setsid();
+    }
+    start_log(context)?;
+    let options = ServeOptions {
+        host: host(&arguments.host)?,
+        port: port(context, arguments.port)?,
+        allow_hosts: arguments.allow_host.clone(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("the daemon can't have its threads: {error}")))?;
+    let outcome = runtime.block_on(serve(context, options));
+    // Whatever is still computing is nobody's any more.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure> {
+    let config = settings::load(&context.home)?;
+    let options_of_home = Options {
+        home: context.home.clone(),
+        cache: None,
+        config,
+        clock: Arc::new(SystemClock),
+    };
+    let control = Control::open(options_of_home).await.map_err(|problem| {
+        let mut failure = settings::of_problem(problem);
+        failure.exit = Exit::Failed;
+        failure
+    })?;
+    let server = match Server::bind(control.clone(), options).await {
+        Ok(server) => server,
+        Err(error) => {
+            control.close().await;
+            return Err(bind_failure(context, &error));
+        }
+    };
+    context.output.say(&format!(
+        "listening on http://{} and {}",
+        server.address(),
+        control.socket().display()
+    ));
+    server.serve(ended()).await;
+    control.close().await;
+    context.output.say("ended");
+    Ok(Exit::Ok)
+}
+
+fn bind_failure(context: &Context, error: &executor_server::ServeError) -> Failure {
+    let failure = Failure::usage(error.to_string());
+    match error {
+        executor_server::ServeError::PortTaken { .. } => failure
+            .hint(format!(
+                "choose another port: `{}`",
+                context.command("serve --port auto")
+            ))
+            .hint("EXECUTOR_PORT=auto lets every command that starts the daemon do so"),
+        _ => failure,
+    }
+}
+
+/// The port that was said, on the command line or else in the environment.
+fn port(context: &Context, given: Option<Port>) -> Result<Port, Failure> {
+    match (given, &context.environment.port) {
+        (Some(port), _) => Ok(port),
+        (None, Some(text)) => text
+            .parse()
+            .map_err(|error| Failure::usage(format!("EXECUTOR_PORT: {error}"))),
+        (None, None) => Ok(Port::Fixed(DEFAULT_PORT)),
+    }
+}
+
+fn host(given: &str) -> Result<IpAddr, Failure> {
+    match given {
+        "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
+        _ => given
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse()
+            .map_err(|_| {
+                Failure::usage(format!(
+                    "--host takes an IP address, and `{}` is none",
+                    crate::text::line(given, 80)
+                ))
+            }),
+    }
+}
+
+/// Resolves when somebody asks the process to end. Asked twice it ends at
+/// once.
+async fn ended() {
+    let (mut terminate, mut interrupt) = match (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) {
+        (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "signals can't be heard: only POST /v1/shutdown ends the daemon");
+            return std::future::pending().await;
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::process::exit(i32::from(Exit::Failed.code()));
+    });
+}
+
+fn start_log(context: &Context) -> Result<(), Failure> {
+    let filter = context.environment.log.as_deref().unwrap_or(DEFAULT_LOG);
+    let filter = EnvFilter::builder()
+        .parse(filter)
+        .map_err(|error| Failure::usage(format!("EXECUTOR_LOG is no filter: {error}")))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(context.output.talk.bold("x") != "x")
+        .init();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Globals;
+    use crate::environment::Environment;
+
+    #[test]
+    fn a_port_is_the_nearest_that_was_said() {
+        let context = |port: Option<&str>| {
+            let environment = Environment {
+                user_home: Some("/u".into()),
+                port: port.map(str::to_owned),
+                ..Environment::default()
+            };
+            Context::new(&Globals::default(), environment).unwrap()
+        };
+        assert_eq!(
+            port(&context(None), None).unwrap(),
+            Port::Fixed(DEFAULT_PORT)
+        );
+        assert_eq!(port(&context(Some("auto")), None).unwrap(), Port::Auto);
+        assert_eq!(
+            port(&context(Some("auto")), Some(Port::Fixed(9))).unwrap(),
+            Port::Fixed(9)
+        );
+        assert!(
+            port(&context(Some("http")), None)
+                .unwrap_err()
+                .message
+                .contains("EXECUTOR_PORT")
+        );
+    }
+
+    #[test]
+    fn a_host_is_an_address() {
+        assert!(host("127.0.0.1").unwrap().is_loopback());
+        assert!(host("[::1]").unwrap().is_loopback());
+        assert!(host("localhost").unwrap().is_loopback());
+        assert!(host("example.com").is_err());
+    }
+}

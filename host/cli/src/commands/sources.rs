@@ -1,0 +1,573 @@
+//! `executor sources`: the APIs of a workspace.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Map, Value, json};
+
+use crate::api::{Answer, Api};
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::style::Style;
+use crate::table::{self, Table};
+use crate::text;
+use crate::view::{field, flag, joined, list, number, prose, scalar, time};
+use crate::{input, settings};
+
+/// Warnings that are shown; there can be thousands.
+const SHOWN_WARNINGS: usize = 5;
+/// The largest document that still fits into a request, encoded.
+const DOCUMENT_LIMIT_BYTES: u64 = 47 * 1024 * 1024;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Add an API and index its tools
+    Add(AddArguments),
+    /// Say what a document or URL is, without adding it
+    Detect(DetectArguments),
+    /// List the sources
+    List,
+    /// Show one source: origins, ways to authenticate, warnings
+    Show {
+        /// The source
+        name: String,
+    },
+    /// Read a source's document again and swap in its tools
+    Refresh {
+        /// The sources
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Remove a source with its tools and connections
+    Remove {
+        /// The sources
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArguments {
+    /// A URL, a file, or `-` for stdin
+    #[arg(value_name = "URL|FILE|-")]
+    input: String,
+    /// Its name, which tools are called by; else taken from the document
+    #[arg(long)]
+    name: Option<String>,
+    /// What it is (`openapi`, …), where detection should not decide
+    #[arg(long)]
+    kind: Option<String>,
+    /// A setting of its adapter, as `base_url=https://…`; dots nest, and
+    /// numbers, booleans and JSON are taken as such
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// A host on this machine or a private network that it may reach, as
+    /// `localhost:4010`
+    #[arg(long, value_name = "HOST:PORT")]
+    allow_host: Vec<String>,
+    /// One more origin that its tools may be at, as `https://api.example.com`
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// Believe what it says about its own tools, such as which only read
+    #[arg(long)]
+    trusted: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DetectArguments {
+    /// A URL, a file, or `-` for stdin
+    #[arg(value_name = "URL|FILE|-")]
+    input: String,
+    /// A host on this machine or a private network that may be reached
+    #[arg(long, value_name = "HOST:PORT")]
+    allow_host: Vec<String>,
+}
+
+pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
+    match action {
+        Action::Add(arguments) => add(context, &arguments),
+        Action::Detect(arguments) => detect(context, &arguments),
+        Action::List => show_list(context),
+        Action::Show { name } => {
+            let answer = Api::new(context).get(&context.path(&["sources", &name]))?;
+            context.output.answer(&answer, render_detail)?;
+            Ok(Exit::Ok)
+        }
+        Action::Refresh { names } => refresh(context, &names),
+        Action::Remove { names } => {
+            for name in &names {
+                Api::new(context).delete(&context.path(&["sources", name]))?;
+                context
+                    .output
+                    .say(&format!("removed {}", text::line(name, 80)));
+            }
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
+    let body = add_body(arguments)?;
+    let begun = Instant::now();
+    let answer = with_bar(context, |progress| {
+        Api::new(context).post_with_progress(&context.path(&["sources"]), &body, progress)
+    })?;
+    if context.output.json {
+        context.output.print_json(&answer.value)?;
+        return Ok(Exit::Ok);
+    }
+    let source = &answer.value["source"];
+    let elapsed = answer.value["elapsed_ms"]
+        .as_u64()
+        .unwrap_or_else(|| milliseconds(begun));
+    context
+        .output
+        .print(&added_line(source, elapsed, context.output.data))?;
+    tell_warnings(context, source);
+    tell_next(context, &answer.value);
+    Ok(Exit::Ok)
+}
+
+fn milliseconds(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
+    let mut body = input_body(&arguments.input)?;
+    let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
+    if let Some(name) = &arguments.name {
+        put("name", json!(name));
+    }
+    if let Some(kind) = &arguments.kind {
+        put("kind", json!(kind));
+    }
+    if !arguments.settings.is_empty() {
+        put("settings", settings::nested(&arguments.settings)?);
+    }
+    if !arguments.allow_host.is_empty() {
+        put("allow_hosts", json!(arguments.allow_host));
+    }
+    if !arguments.allow_origin.is_empty() {
+        put("allow_origins", json!(arguments.allow_origin));
+    }
+    if arguments.trusted {
+        put("trusted", json!(true));
+    }
+    Ok(Value::Object(body))
+}
+
+/// `url`, or `document` with what a file or stdin holds.
+fn input_body(given: &str) -> Result<Map<String, Value>, Failure> {
+    let mut body = Map::new();
+    if given.contains("://") {
+        body.insert("url".into(), given.into());
+        return Ok(body);
+    }
+    let path = std::path::Path::new(given);
+    if given != "-" && !path.exists() {
+        let failure = Failure::usage(format!("there is no file {}", text::line(given, 200)));
+        let host = given
+            .split('/')
+            .next()
+            .is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
+        return Err(if host {
+            failure.hint(format!("for a URL, say https://{}", text::line(given, 200)))
+        } else {
+            failure
+        });
+    }
+    let content = input::bytes(given, DOCUMENT_LIMIT_BYTES)?;
+    let name = path
+        .file_name()
+        .map_or("stdin".into(), |name| name.to_string_lossy());
+    let name = if given == "-" { "stdin" } else { &name };
+    body.insert(
+        "document".into(),
+        json!({ "name": name, "content_base64": STANDARD.encode(content) }),
+    );
+    Ok(body)
+}
+
+/// Runs `work` with a bar on the terminal, where there is one.
+fn with_bar(
+    context: &Context,
+    work: impl FnOnce(&mut dyn FnMut(&Value)) -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    if !context.output.progress {
+        return work(&mut |_| {});
+    }
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(bar_style("{spinner} {msg}"));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let mut measured = false;
+    let outcome = work(&mut |progress| {
+        if let Some(total) = progress["total"].as_u64().filter(|&total| total > 0) {
+            if !measured {
+                bar.set_style(bar_style(
+                    "{spinner} {msg} {wide_bar} {human_pos}/{human_len}",
+                ));
+                measured = true;
+            }
+            bar.set_length(total);
+            bar.set_position(number(progress, "done"));
+        }
+        bar.set_message(text::line(&field(progress, "what"), 60));
+    });
+    bar.finish_and_clear();
+    outcome
+}
+
+fn bar_style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the templates are constants")
+}
+
+fn added_line(source: &Value, elapsed_ms: u64, style: Style) -> String {
+    let title = field(source, "title");
+    let version = field(source, "version");
+    let about = match (title.is_empty(), version.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!(" ({title})"),
+        (false, false) => format!(" ({title} {version})"),
+    };
+    let warnings = match number(source, "warning_count") {
+        0 => String::new(),
+        count => format!(", {}", text::counted(count, "warning")),
+    };
+    format!(
+        "added {}: {}, {}{about}{warnings}, {}",
+        style.bold(&field(source, "name")),
+        field(source, "kind"),
+        text::counted(number(source, "tool_count"), "tool"),
+        text::duration(elapsed_ms),
+    )
+}
+
+fn tell_warnings(context: &Context, source: &Value) {
+    let warnings = list(source, "warnings");
+    for warning in warnings.iter().take(SHOWN_WARNINGS) {
+        context.output.warn(&warning_line(warning));
+    }
+    let total = number(source, "warning_count").max(warnings.len() as u64);
+    let shown = warnings.len().min(SHOWN_WARNINGS) as u64;
+    if total > shown && shown > 0 {
+        let name = field(source, "name");
+        let show = context.command(&format!("sources show {name}"));
+        context.output.say(&format!(
+            "… and {} more: {show}",
+            text::count(total - shown)
+        ));
+    }
+}
+
+fn warning_line(warning: &Value) -> String {
+    let tool = field(warning, "tool");
+    let place = if tool.is_empty() {
+        String::new()
+    } else {
+        format!("{tool}: ")
+    };
+    format!(
+        "{place}{} ({})",
+        text::line(&field(warning, "message"), 300),
+        field(warning, "code")
+    )
+}
+
+/// What to do now: what the daemon says, and how to authenticate where it
+/// does not say that.
+fn tell_next(context: &Context, added: &Value) {
+    let lines: Vec<String> = list(added, "next").iter().map(scalar).collect();
+    let mut told = lines.clone();
+    if !lines.iter().any(|line| line.contains("connections add")) {
+        told.extend(authentication_lines(context, &added["source"]));
+    }
+    if !told.is_empty() {
+        context.output.say(&format!("\n{}", told.join("\n")));
+    }
+}
+
+fn authentication_lines(context: &Context, source: &Value) -> Vec<String> {
+    let name = field(source, "name");
+    let methods = list(source, "auth_methods");
+    if methods.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["To call its tools with a credential:".to_owned()];
+    for method in methods {
+        let command = context.command(&format!(
+            "connections add {name} --auth {}",
+            field(method, "id")
+        ));
+        lines.push(format!("  {command}  # {}", field(method, "label")));
+    }
+    lines
+}
+
+fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failure> {
+    let mut body = input_body(&arguments.input)?;
+    if !arguments.allow_host.is_empty() {
+        body.insert("allow_hosts".into(), json!(arguments.allow_host));
+    }
+    let answer =
+        Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
+    let found = !list(&answer.value, "items").is_empty();
+    if found || context.output.json {
+        context.output.answer(&answer, render_detections)?;
+    } else {
+        context.output.tell("no adapter knows what it is");
+    }
+    Ok(if found { Exit::Ok } else { Exit::Failed })
+}
+
+fn render_detections(answer: &Value, style: Style) -> String {
+    let mut table = Table::new(&["KIND", "CONFIDENCE", "NAME", "TITLE"]);
+    let mut warnings = String::new();
+    for item in list(answer, "items") {
+        let confidence = format!("{}%", number(item, "confidence"));
+        table.row([
+            &field(item, "kind"),
+            &confidence,
+            &field(item, "suggested_name"),
+            &field(item, "title"),
+        ]);
+        for warning in list(item, "warnings") {
+            warnings.push_str(&format!(
+                "{} {}\n",
+                style.yellow("warning:"),
+                scalar(warning)
+            ));
+        }
+    }
+    table.render(style) + &warnings
+}
+
+fn show_list(context: &Context) -> Result<Exit, Failure> {
+    let answer = Api::new(context).get(&context.path(&["sources"]))?;
+    if !context.output.json && list(&answer.value, "items").is_empty() {
+        context.output.say("there are no sources yet");
+        let command = context.command("sources add https://…/openapi.json");
+        context.output.hint(&format!("add one: `{command}`"));
+        return Ok(Exit::Ok);
+    }
+    context.output.answer(&answer, render_list)?;
+    Ok(Exit::Ok)
+}
+
+fn render_list(answer: &Value, style: Style) -> String {
+    let mut table = Table::new(&["NAME", "KIND", "TOOLS", "WARNINGS", "CONNECTIONS", "TITLE"]);
+    for item in list(answer, "items") {
+        table.row([
+            &field(item, "name"),
+            &field(item, "kind"),
+            &text::count(number(item, "tool_count")),
+            &text::count(number(item, "warning_count")),
+            &text::count(number(item, "connections")),
+            &field(item, "title"),
+        ]);
+    }
+    table.render(style)
+}
+
+fn render_detail(source: &Value, style: Style) -> String {
+    let trusted = if flag(source, "trusted") { "yes" } else { "" };
+    let settings = match &source["settings"] {
+        Value::Object(settings) if !settings.is_empty() => text::compact_json(&source["settings"]),
+        _ => String::new(),
+    };
+    let facts = [
+        ("name", style.bold(&field(source, "name"))),
+        ("title", field(source, "title")),
+        ("version", field(source, "version")),
+        ("kind", field(source, "kind")),
+        ("adapter", field(source, "adapter")),
+        ("document", field(source, "document_url")),
+        ("tools", text::count(number(source, "tool_count"))),
+        ("origins", joined(source, "origins")),
+        ("allowed hosts", joined(source, "allowed_hosts")),
+        ("trusted", trusted.to_owned()),
+        ("settings", settings),
+        ("connections", joined(source, "connection_names")),
+        ("added", time(source, "created_at")),
+        ("refreshed", time(source, "refreshed_at")),
+    ];
+    let mut rendered = table::facts(&facts, style);
+    let methods = list(source, "auth_methods");
+    if !methods.is_empty() {
+        let mut table = Table::new(&["AUTH METHOD", "KIND", "ASKS FOR", "LABEL"]);
+        for method in methods {
+            let names: Vec<String> = list(method, "variables")
+                .iter()
+                .map(|variable| field(variable, "name"))
+                .collect();
+            table.row([
+                &field(method, "id"),
+                &field(method, "kind"),
+                &names.join(", "),
+                &field(method, "label"),
+            ]);
+        }
+        rendered.push_str(&format!("\n{}", table.render(style)));
+    }
+    let warnings = list(source, "warnings");
+    if !warnings.is_empty() {
+        rendered.push('\n');
+    }
+    for warning in warnings {
+        rendered.push_str(&format!(
+            "{} {}\n",
+            style.yellow("warning:"),
+            warning_line(warning)
+        ));
+    }
+    let missing = number(source, "warning_count").saturating_sub(warnings.len() as u64);
+    if missing > 0 && !warnings.is_empty() {
+        rendered.push_str(&format!("… and {} more\n", text::count(missing)));
+    }
+    rendered
+}
+
+fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
+    for name in names {
+        let target = context.path(&["sources", name, "refresh"]);
+        let answer = with_bar(context, |progress| {
+            Api::new(context).post_with_progress(&target, &json!({}), progress)
+        })?;
+        context.output.answer(&answer, render_refreshed)?;
+        let origins = joined(&answer.value, "new_origins");
+        if !origins.is_empty() {
+            context.output.warn(&format!(
+                "the document now names origins that no connection allows: {origins}"
+            ));
+            let command = context.command(&format!("connections add {} …", text::line(name, 80)));
+            context.output.hint(&format!(
+                "add the connection again to allow them: `{command}`"
+            ));
+        }
+        tell_warnings(context, &answer.value["source"]);
+    }
+    Ok(Exit::Ok)
+}
+
+fn render_refreshed(answer: &Value, style: Style) -> String {
+    let source = &answer["source"];
+    let mut rendered = format!(
+        "refreshed {}: {}\n",
+        style.bold(&field(source, "name")),
+        text::counted(number(source, "tool_count"), "tool")
+    );
+    for (sign, name) in [("+", "added"), ("-", "removed"), ("~", "changed")] {
+        let tools = list(answer, name);
+        for tool in tools.iter().take(20) {
+            rendered.push_str(&format!("  {sign} {}\n", scalar(tool)));
+        }
+        if tools.len() > 20 {
+            rendered.push_str(&format!(
+                "  {sign} … and {} more {name}\n",
+                tools.len() - 20
+            ));
+        }
+    }
+    let error = prose(answer, "message");
+    rendered + &error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source() -> Value {
+        json!({
+            "name": "github", "kind": "openapi", "title": "GitHub v3 \u{1b}[31mREST API", "version": "1.1.4",
+            "tool_count": 1223, "warning_count": 7, "adapter": "openapi", "created_at": "2030-01-02T03:04:05Z",
+            "connections": 1, "connection_names": ["work"], "origins": ["https://api.github.com"], "settings": {},
+            "auth_methods": [{ "id": "bearer", "kind": "http-bearer", "label": "Token",
+                "variables": [{ "name": "token", "label": "Token", "secret": true }] }],
+            "warnings": [{ "tool": "github.a", "code": "input-schema", "message": "line\nbreak" }]
+        })
+    }
+
+    #[test]
+    fn what_was_added_is_one_line() {
+        insta::assert_snapshot!(
+            added_line(&source(), 1_250, Style::default()),
+            @"added github: openapi, 1,223 tools (GitHub v3 REST API 1.1.4), 7 warnings, 1.2 s"
+        );
+    }
+
+    #[test]
+    fn a_source_is_shown() {
+        insta::assert_snapshot!(render_detail(&source(), Style::default()), @r"
+        name         github
+        title        GitHub v3 REST API
+        version      1.1.4
+        kind         openapi
+        adapter      openapi
+        tools        1,223
+        origins      https://api.github.com
+        connections  work
+        added        2030-01-02 03:04:05
+
+        AUTH METHOD  KIND         ASKS FOR  LABEL
+        bearer       http-bearer  token     Token
+
+        warning: github.a: line break (input-schema)
+        … and 6 more
+        ");
+    }
+
+    #[test]
+    fn a_refresh_says_what_changed() {
+        let answer =
+            json!({ "source": source(), "added": ["a.b"], "removed": [], "changed": ["a.c"] });
+        insta::assert_snapshot!(render_refreshed(&answer, Style::default()), @r"
+        refreshed github: 1,223 tools
+          + a.b
+          ~ a.c
+        ");
+    }
+
+    #[test]
+    fn an_input_is_a_url_or_a_file() {
+        assert_eq!(input_body("https://x.y/z").unwrap()["url"], "https://x.y/z");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("api.yaml");
+        std::fs::write(&file, "openapi: 3").unwrap();
+        let body = input_body(file.to_str().unwrap()).unwrap();
+        assert_eq!(
+            body["document"],
+            json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" })
+        );
+        let failure = input_body("api.github.com/x").unwrap_err();
+        assert_eq!(failure.hints, ["for a URL, say https://api.github.com/x"]);
+        assert!(input_body("missing").unwrap_err().hints.is_empty());
+        assert!(
+            input_body(directory.path().to_str().unwrap())
+                .unwrap_err()
+                .message
+                .contains("directory")
+        );
+    }
+
+    #[test]
+    fn a_request_says_what_was_given() {
+        let arguments = AddArguments {
+            input: "https://x".into(),
+            name: Some("n".into()),
+            kind: None,
+            settings: vec!["base_url=https://y".into(), "limits.rate=3".into()],
+            allow_host: vec!["localhost:1".into()],
+            allow_origin: vec![],
+            trusted: true,
+        };
+        assert_eq!(
+            add_body(&arguments).unwrap(),
+            json!({
+                "url": "https://x", "name": "n", "settings": { "base_url": "https://y", "limits": { "rate": 3 } },
+                "allow_hosts": ["localhost:1"], "trusted": true
+            })
+        );
+    }
+}

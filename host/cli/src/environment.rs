@@ -1,0 +1,129 @@
+//! The process's environment: the only place that reads it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// What the environment says, taken once.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Environment {
+    /// `EXECUTOR_HOME`.
+    pub(crate) home: Option<PathBuf>,
+    /// `EXECUTOR_WORKSPACE`.
+    pub(crate) workspace: Option<String>,
+    /// `EXECUTOR_LOG`: a filter for the daemon's log, as `info` or
+    /// `executor_control=debug`.
+    pub(crate) log: Option<String>,
+    /// `EXECUTOR_PORT`: the daemon's port, or `auto`.
+    pub(crate) port: Option<String>,
+    /// `XDG_DATA_HOME`.
+    pub(crate) data_home: Option<PathBuf>,
+    /// `HOME`.
+    pub(crate) user_home: Option<PathBuf>,
+    /// `NO_COLOR` is set and not empty (no-color.org).
+    pub(crate) no_color: bool,
+    /// `CLICOLOR_FORCE` is set and not `0`.
+    pub(crate) force_color: bool,
+    /// `TERM` is `dumb`.
+    pub(crate) dumb_terminal: bool,
+}
+
+impl Environment {
+    pub(crate) fn from_process() -> Self {
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let text = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let is = |name, test: fn(&OsString) -> bool| {
+            std::env::var_os(name).is_some_and(|value| test(&value))
+        };
+        Self {
+            home: path("EXECUTOR_HOME"),
+            workspace: text("EXECUTOR_WORKSPACE"),
+            log: text("EXECUTOR_LOG"),
+            port: text("EXECUTOR_PORT"),
+            data_home: path("XDG_DATA_HOME"),
+            user_home: path("HOME"),
+            no_color: is("NO_COLOR", |value| !value.is_empty()),
+            force_color: is("CLICOLOR_FORCE", |value| !value.is_empty() && value != "0"),
+            dumb_terminal: is("TERM", |value| value == "dumb"),
+        }
+    }
+
+    /// The home: as given, else `$EXECUTOR_HOME`, else in the XDG data
+    /// directory.
+    ///
+    /// # Errors
+    /// There is nothing to derive it from.
+    pub(crate) fn home_directory(&self, given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+        let chosen = given.cloned().or_else(|| self.home.clone());
+        let home = match (chosen, &self.data_home, &self.user_home) {
+            (Some(home), _, _) => home,
+            (None, Some(data), _) if data.is_absolute() => data.join("executor"),
+            (None, _, Some(user)) => user.join(".local/share/executor"),
+            (None, _, None) => {
+                return Err(Failure::usage(
+                    "there is no home to use: neither HOME nor EXECUTOR_HOME is set",
+                )
+                .hint("say where executor keeps its data: --home DIRECTORY"));
+            }
+        };
+        std::path::absolute(&home).map_err(|error| {
+            Failure::usage(format!("{} can't be the home: {error}", home.display()))
+        })
+    }
+}
+
+/// A variable that the user named: `--set VAR=env:NAME`.
+///
+/// # Errors
+/// It is not set, or no text.
+pub(crate) fn variable(name: &str) -> Result<String, Failure> {
+    std::env::var(name).map_err(|error| match error {
+        std::env::VarError::NotPresent => {
+            Failure::usage(format!("the environment variable {name} is not set"))
+        }
+        std::env::VarError::NotUnicode(_) => {
+            Failure::usage(format!("the environment variable {name} is no UTF-8 text"))
+        }
+    })
+}
+
+/// Where this very program is, to start it again as the daemon.
+pub(crate) fn own_program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(environment: &Environment, given: Option<&str>, expect: &str) {
+        let given = given.map(PathBuf::from);
+        assert_eq!(
+            environment.home_directory(given.as_ref()).unwrap(),
+            PathBuf::from(expect)
+        );
+    }
+
+    #[test]
+    fn the_home_is_the_nearest_that_was_said() {
+        let mut environment = Environment {
+            user_home: Some("/u".into()),
+            ..Environment::default()
+        };
+        check(&environment, None, "/u/.local/share/executor");
+        environment.data_home = Some("relative".into());
+        check(&environment, None, "/u/.local/share/executor");
+        environment.data_home = Some("/data".into());
+        check(&environment, None, "/data/executor");
+        environment.home = Some("/env".into());
+        check(&environment, None, "/env");
+        check(&environment, Some("/flag"), "/flag");
+        assert!(Environment::default().home_directory(None).is_err());
+    }
+}

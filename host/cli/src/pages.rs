@@ -1,0 +1,166 @@
+//! The pages of error codes, `docs/errors/*.md`, in the binary.
+
+/// One page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) code: &'static str,
+    /// Markdown: a heading, what it means, what to do.
+    pub(crate) text: &'static str,
+}
+
+impl Page {
+    /// What follows the code in the page's heading.
+    pub(crate) fn title(&self) -> &'static str {
+        let heading = self.text.lines().next().unwrap_or("");
+        heading.split_once(": ").map_or("", |(_, title)| title)
+    }
+}
+
+/// The page of a code.
+pub(crate) fn page(code: &str) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.code == code)
+}
+
+macro_rules! pages {
+    ($($code:literal)*) => {
+        &[$(Page {
+            code: $code,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/", $code, ".md")),
+        }),*]
+    };
+}
+
+/// All pages, by code.
+pub(crate) const PAGES: &[Page] = pages! {
+    "aborted"
+    "already-answered"
+    "already-ended"
+    "approval-not-yours"
+    "auth-unsupported"
+    "binding"
+    "binding-invalid"
+    "cancelled"
+    "captured"
+    "code-too-large"
+    "component-broken"
+    "component-exists"
+    "component-in-use"
+    "component-missing"
+    "conflict"
+    "connect-failed"
+    "connection-exists"
+    "connection-incomplete"
+    "connection-lost"
+    "cycle"
+    "denied"
+    "denied-address"
+    "denied-header"
+    "denied-method"
+    "denied-origin"
+    "disk-full"
+    "document-invalid"
+    "document-missing"
+    "document-too-large"
+    "document-unavailable"
+    "document-unsupported"
+    "engine-changed"
+    "error"
+    "function"
+    "home-locked"
+    "home-newer"
+    "home-unusable"
+    "host-denied"
+    "interaction-unsupported"
+    "internal"
+    "interrupted"
+    "invalid-arguments"
+    "invalid-config"
+    "invalid-json"
+    "invalid-options"
+    "invalid-request"
+    "method-not-allowed"
+    "never-settles"
+    "no-auth-methods"
+    "no-component"
+    "no-connection"
+    "no-document-url"
+    "no-operations"
+    "no-route"
+    "nondeterminism"
+    "not-a-component"
+    "not-found"
+    "origin-denied"
+    "out-of-fuel"
+    "out-of-memory"
+    "outcome-unknown"
+    "promise"
+    "range"
+    "reference"
+    "request-timeout"
+    "result-too-large"
+    "settings-invalid"
+    "source-exists"
+    "storage-stopped"
+    "syntax"
+    "thrown"
+    "timeout"
+    "too-deep"
+    "too-large"
+    "too-many-operations"
+    "too-many-redirects"
+    "too-many-requests"
+    "tool"
+    "tool-failed"
+    "tool-not-found"
+    "trap"
+    "type"
+    "unauthorized"
+    "unknown-document"
+    "unknown-root"
+    "unreadable-answer"
+    "unsupported-media-type"
+    "upstream-conflict"
+    "upstream-error"
+    "upstream-failed"
+    "upstream-invalid"
+    "upstream-malformed"
+    "upstream-not-found"
+    "upstream-rate-limited"
+    "upstream-redirected"
+    "upstream-rejected"
+    "upstream-timeout"
+    "upstream-too-large"
+    "upstream-truncated"
+    "wrong-world"
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_here_and_is_one() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+        let mut files: Vec<String> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
+            .collect();
+        files.sort();
+        let codes: Vec<&str> = PAGES.iter().map(|page| page.code).collect();
+        assert_eq!(codes, files);
+        for page in PAGES {
+            assert!(
+                page.text.starts_with(&format!("# {}: ", page.code)),
+                "{}",
+                page.code
+            );
+            assert!(page.text.contains("## What to do\n"), "{}", page.code);
+            assert!(
+                page.text.lines().all(|line| line.chars().count() <= 100),
+                "{}",
+                page.code
+            );
+        }
+    }
+}

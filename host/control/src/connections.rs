@@ -1,0 +1,422 @@
+//! Connections: one credential, or none, for a source, by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use executor_runtime::{Credential, Origin, Scope, Secret};
+use executor_store::{ConnectionName, ConnectionRow, SecretId, SourceRow};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::auth::AuthMethod;
+use crate::caller::Caller;
+use crate::catalogue::Tool;
+use crate::clock::rfc3339;
+use crate::policies::random;
+use crate::problem::{Problem, ProblemKind};
+use crate::workspace::Workspace;
+
+/// The name of a connection where none is given.
+const DEFAULT: &str = "default";
+
+/// A connection, without its values.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConnectionView {
+    /// Its source.
+    pub source: String,
+    /// Its name.
+    pub name: String,
+    /// The auth methods that it serves.
+    pub methods: Vec<String>,
+    /// Names of its values.
+    pub variables: Vec<String>,
+    /// Where its values may travel.
+    pub origins: Vec<String>,
+    /// `ok` or `needs-review`.
+    pub state: String,
+    /// When it was added.
+    pub created_at: String,
+}
+
+/// A connection to add.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddConnection {
+    /// Its source.
+    pub source: String,
+    /// Its name; `default` by default.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The auth methods; those that fit the values by default.
+    #[serde(default)]
+    pub methods: Option<Vec<String>>,
+    /// Its values.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Whether a connection works.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConnectionCheck {
+    /// `ok`, `rejected`, `unreachable` or `unchecked`.
+    pub status: &'static str,
+    /// In words.
+    pub message: String,
+    /// The tool that was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+}
+
+impl Workspace {
+    /// The connections.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub fn connections(&self) -> Result<Vec<ConnectionView>, Problem> {
+        Ok(self
+            .store
+            .connections(None)?
+            .into_iter()
+            .map(connection_view)
+            .collect())
+    }
+
+    /// Adds a connection. Its values may travel to the source's origins as
+    /// they are now, and nowhere else.
+    ///
+    /// # Errors
+    /// When the source, a method or a variable is none, or a value is missing.
+    pub async fn add_connection(
+        &self,
+        caller: &Caller,
+        request: AddConnection,
+    ) -> Result<ConnectionView, Problem> {
+        let source = self.known_source(&request.source)?;
+        let name = request.name.as_deref().unwrap_or(DEFAULT);
+        let name =
+            ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
+        if self.store.connection(&source.name, &name)?.is_some() {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                "connection-exists",
+                format!("{} has a connection {name} already", source.name),
+            )
+            .hint(format!(
+                "remove it with `executor connections remove {} {name}`, or choose another --name",
+                source.name
+            )));
+        }
+        let methods = self.chosen_methods(&source, &request)?;
+        let mut variables = Vec::new();
+        for (variable, value) in &request.variables {
+            let id = SecretId::new(self.shared.now_ms(), random());
+            let label = format!("{}/{name} {variable}", source.name);
+            let now_ms = self.shared.now_ms();
+            self.shared
+                .installation
+                .put_secret(
+                    &self.name,
+                    &id,
+                    &label,
+                    value.trim_end_matches(['\r', '\n']).as_bytes(),
+                    now_ms,
+                )
+                .await?;
+            variables.push((variable.clone(), id));
+        }
+        let row = ConnectionRow {
+            source: source.name.clone(),
+            name: name.clone(),
+            methods,
+            variables,
+            origins: source.origins.clone(),
+            state: "ok".into(),
+            created_ms: self.shared.now_ms(),
+        };
+        self.store.put_connection(row.clone()).await?;
+        let what = json!({"source": source.name.to_string(), "connection": name.to_string(), "origins": row.origins});
+        self.record(caller, "connection.add", what).await?;
+        Ok(connection_view(row))
+    }
+
+    /// The methods that a new connection serves: those that were named, else
+    /// the one that its values fit.
+    fn chosen_methods(
+        &self,
+        source: &SourceRow,
+        request: &AddConnection,
+    ) -> Result<Vec<String>, Problem> {
+        let rows = self.store.auth_methods(&source.name)?;
+        let methods: Vec<AuthMethod> = rows.iter().map(AuthMethod::read).collect();
+        let known = || {
+            methods
+                .iter()
+                .map(|method| method.id.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let given: BTreeSet<&str> = request.variables.keys().map(String::as_str).collect();
+        let chosen: Vec<&AuthMethod> = match &request.methods {
+            Some(ids) => ids
+                .iter()
+                .map(|id| {
+                    methods
+                        .iter()
+                        .find(|method| method.id == *id)
+                        .ok_or_else(|| {
+                            Problem::invalid(format!("{} has no auth method {id:?}", source.name))
+                                .hint(format!("it has: {}", known()))
+                        })
+                })
+                .collect::<Result<_, _>>()?,
+            None => {
+                let fits =
+                    |method: &&AuthMethod| method.variables().collect::<BTreeSet<_>>() == given;
+                match methods.iter().filter(fits).collect::<Vec<_>>().as_slice() {
+                    [] if methods.len() == 1 => vec![&methods[0]],
+                    [] if methods.is_empty() => {
+                        return Err(Problem::new(
+                            ProblemKind::Unprocessable,
+                            "no-auth-methods",
+                            format!(
+                                "{} declares no way to sign in, so a connection has nothing to place",
+                                source.name
+                            ),
+                        ));
+                    }
+                    [first, ..] => vec![*first],
+                    [] => {
+                        return Err(Problem::invalid(format!(
+                            "no auth method of {} takes exactly these values",
+                            source.name
+                        ))
+                        .hint(format!("choose with --auth: {}", known())));
+                    }
+                }
+            }
+        };
+        check_values(&chosen, &given)?;
+        Ok(chosen.into_iter().map(|method| method.id.clone()).collect())
+    }
+
+    /// Removes a connection and its values.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub async fn remove_connection(
+        &self,
+        caller: &Caller,
+        source: &str,
+        name: &str,
+    ) -> Result<(), Problem> {
+        let row = self.known_connection(source, name)?;
+        self.drop_connection(&row).await?;
+        self.record(
+            caller,
+            "connection.remove",
+            json!({"source": source, "connection": name}),
+        )
+        .await
+    }
+
+    pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
+        self.store.remove_connection(&row.source, &row.name).await?;
+        for (_, secret) in &row.variables {
+            self.shared
+                .installation
+                .remove_secret(&self.name, secret)
+                .await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn known_connection(
+        &self,
+        source: &str,
+        name: &str,
+    ) -> Result<ConnectionRow, Problem> {
+        let source = self.known_source(source)?;
+        let known = self.store.connections(Some(&source.name))?;
+        let names: Vec<String> = known.iter().map(|row| row.name.to_string()).collect();
+        known
+            .into_iter()
+            .find(|row| row.name.as_str() == name)
+            .ok_or_else(|| {
+                let hint = if names.is_empty() {
+                    format!("`executor connections add {}` makes one", source.name)
+                } else {
+                    format!("there is: {}", names.join(", "))
+                };
+                Problem::new(
+                    ProblemKind::NotFound,
+                    "no-connection",
+                    format!("{} has no connection {name}", source.name),
+                )
+                .hint(hint)
+            })
+    }
+
+    /// Which connection a call uses: the named one, else the one named like
+    /// the source, else `default`, else the only one; never one of several by
+    /// chance.
+    pub(crate) fn bind(
+        &self,
+        tool: &Tool,
+        named: Option<&str>,
+    ) -> Result<Option<ConnectionRow>, Problem> {
+        if let Some(name) = named {
+            return self.known_connection(tool.source.as_str(), name).map(Some);
+        }
+        let connections = self.store.connections(Some(&tool.source))?;
+        let by_name = |name: &str| connections.iter().find(|row| row.name.as_str() == name);
+        let chosen = by_name(tool.source.as_str()).or_else(|| by_name(DEFAULT));
+        match (chosen, connections.as_slice()) {
+            (Some(chosen), _) => Ok(Some(chosen.clone())),
+            (None, [only]) => Ok(Some(only.clone())),
+            (None, []) if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) => {
+                Ok(None)
+            }
+            (None, []) => Err(binding(format!(
+                "{} needs a connection, and {} has none",
+                tool.path, tool.source
+            ))
+            .hint(format!(
+                "`executor connections add {}` makes one",
+                tool.source
+            ))),
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|row| row.name.as_str()).collect();
+                Err(binding(format!(
+                    "{} has several connections, and none was named",
+                    tool.source
+                ))
+                .hint(format!(
+                    "name one of {}: {{ connection: \"{}\" }} or --connection",
+                    names.join(", "),
+                    names[0]
+                )))
+            }
+        }
+    }
+
+    /// A tool call's reach with the connection's values in it.
+    pub(crate) fn credential(
+        &self,
+        tool: &Tool,
+        connection: &ConnectionRow,
+    ) -> Result<Option<Credential>, Problem> {
+        let serves = |alternative: &&Vec<String>| {
+            !alternative.is_empty() && alternative.iter().all(|id| connection.methods.contains(id))
+        };
+        let Some(alternative) = tool.row.auth.iter().find(serves) else {
+            return if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) {
+                Ok(None)
+            } else {
+                let needs: Vec<String> = tool
+                    .row
+                    .auth
+                    .iter()
+                    .map(|methods| methods.join(" with "))
+                    .collect();
+                Err(binding(format!(
+                    "the connection {} signs in by {}, and {} needs {}",
+                    connection.name,
+                    connection.methods.join(", "),
+                    tool.path,
+                    needs.join(" or ")
+                )))
+            };
+        };
+        let value = |name: &str| {
+            let (_, id) = connection
+                .variables
+                .iter()
+                .find(|(variable, _)| variable == name)?;
+            let secret = self
+                .shared
+                .installation
+                .secret(&self.name, id)
+                .ok()
+                .flatten()?;
+            String::from_utf8(secret.bytes().to_vec()).ok()
+        };
+        let rows = self.store.auth_methods(&tool.source)?;
+        let (mut methods, mut secrets): (Vec<_>, Vec<Secret>) = (Vec::new(), Vec::new());
+        for row in rows.iter().filter(|row| alternative.contains(&row.id)) {
+            let (method, found) = AuthMethod::read(row).fill(&value)?;
+            methods.push(method);
+            secrets.extend(found);
+        }
+        let origins = connection
+            .origins
+            .iter()
+            .filter_map(|origin| Origin::parse(origin).ok());
+        Ok(Some(Credential {
+            connection: connection.name.to_string(),
+            origins: origins.collect(),
+            methods,
+            default_methods: alternative.clone(),
+            secrets,
+        }))
+    }
+
+    /// The scope of a call of this tool.
+    pub(crate) fn scope(
+        &self,
+        tool: &Tool,
+        connection: Option<&ConnectionRow>,
+    ) -> Result<Scope, Problem> {
+        let source = self.known_source(tool.source.as_str())?;
+        let mut scope = self.reach(&source)?;
+        if let Some(connection) = connection {
+            scope.credential = self.credential(tool, connection)?;
+        }
+        Ok(scope)
+    }
+}
+
+/// Every value that the methods need is there, and no other.
+fn check_values(methods: &[&AuthMethod], given: &BTreeSet<&str>) -> Result<(), Problem> {
+    for method in methods {
+        method.check_supported()?;
+    }
+    let wanted: BTreeSet<&str> = methods
+        .iter()
+        .flat_map(|method| method.variables())
+        .collect();
+    let list = |names: Vec<&&str>| names.into_iter().copied().collect::<Vec<_>>().join(", ");
+    let missing: Vec<_> = wanted.difference(given).collect();
+    if !missing.is_empty() {
+        return Err(Problem::new(
+            ProblemKind::Unprocessable,
+            "connection-incomplete",
+            format!("a value is missing for {}", list(missing)),
+        )
+        .hint("--set NAME=- reads it from standard input; without --set it is asked for"));
+    }
+    let unknown: Vec<_> = given.difference(&wanted).collect();
+    if !unknown.is_empty() {
+        return Err(
+            Problem::invalid(format!("there is no value named {}", list(unknown))).hint(format!(
+                "the method takes: {}",
+                list(wanted.iter().collect())
+            )),
+        );
+    }
+    Ok(())
+}
+
+fn binding(message: String) -> Problem {
+    Problem::new(ProblemKind::Unprocessable, "binding", message)
+}
+
+fn connection_view(row: ConnectionRow) -> ConnectionView {
+    ConnectionView {
+        source: row.source.to_string(),
+        name: row.name.to_string(),
+        methods: row.methods,
+        variables: row.variables.into_iter().map(|(name, _)| name).collect(),
+        origins: row.origins,
+        state: row.state,
+        created_at: rfc3339(row.created_ms),
+    }
+}

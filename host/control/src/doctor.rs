@@ -1,0 +1,103 @@
+//! What is well with a daemon and what is not.
+
+use serde::Serialize;
+
+use crate::control::Control;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Check {
+    /// What.
+    pub name: String,
+    /// `ok`, `warning` or `error`.
+    pub status: &'static str,
+    /// What was found.
+    pub message: String,
+    /// How to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Check {
+    fn ok(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            status: "ok",
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn bad(
+        name: impl Into<String>,
+        status: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            status,
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+}
+
+impl Control {
+    /// Looks at disk, components, journals and sources.
+    pub async fn doctor(&self) -> Vec<Check> {
+        let mut checks = vec![self.disk()];
+        for workspace in self.all_workspaces() {
+            for (name, result) in [
+                ("quickjs", workspace.sandbox().await.map(|_| ())),
+                ("typescript", workspace.compiler().await.map(|_| ())),
+            ] {
+                checks.push(match result {
+                    Ok(()) => Check::ok(format!("component {name}"), "ready"),
+                    Err(problem) => Check::bad(
+                        format!("component {name}"),
+                        "error",
+                        problem.message,
+                        "install the binary again; it carries its components",
+                    ),
+                });
+            }
+            checks.push(match workspace.executions().verify_audit() {
+                Ok(records) => Check::ok("audit", format!("{records} records, the chain is whole")),
+                Err(fault) => Check::bad(
+                    "audit",
+                    "error",
+                    fault.to_string(),
+                    "somebody or something changed executions.db; compare it with a backup",
+                ),
+            });
+            match workspace.sources() {
+                Ok(sources) => checks.extend(sources.into_iter().map(|source| {
+                    Check::ok(
+                        format!("source {}", source.name),
+                        format!("{} tools", source.tool_count),
+                    )
+                })),
+                Err(problem) => checks.push(Check::bad(
+                    "sources",
+                    "error",
+                    problem.message,
+                    "restart the daemon",
+                )),
+            }
+        }
+        checks
+    }
+
+    fn disk(&self) -> Check {
+        match self.shared().check_disk() {
+            Ok(()) => Check::ok("disk", "there is space"),
+            Err(problem) => Check::bad(
+                "disk",
+                "error",
+                problem.message,
+                problem.hint.unwrap_or_default(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,541 @@
+//! Policies: allow, approve or block, by tool pattern.
+//!
+//! Within a level the first rule that matches decides; between levels the
+//! stricter decision stands; where no rule matches, the source's own default
+//! does: reads are allowed, everything else asks.
+
+use std::sync::{Arc, PoisonError};
+
+use executor_store::{Digest, PolicyId, PolicyRow};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::audit::audit_change;
+use crate::caller::Caller;
+use crate::clock::rfc3339;
+use crate::pattern::Pattern;
+use crate::problem::{Problem, ProblemKind};
+use crate::workspace::Workspace;
+
+/// Levels from the outermost in.
+const LEVELS: [&str; 3] = ["organization", "workspace", "connection"];
+
+/// What a policy says; the later the stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// The call goes ahead.
+    Allow,
+    /// A person is asked first.
+    Approve,
+    /// The call is refused, and the tool is hidden.
+    Block,
+}
+
+impl Action {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Approve => "approve",
+            Self::Block => "block",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Allow, Self::Approve, Self::Block]
+            .into_iter()
+            .find(|action| action.as_str() == text)
+    }
+}
+
+/// One rule.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyView {
+    /// Its id.
+    pub id: String,
+    /// Its level.
+    pub level: String,
+    /// The tools it is about.
+    pub pattern: String,
+    /// What it says.
+    pub action: Action,
+    /// Its place within the level, from 0.
+    pub position: i64,
+    /// The connection it is about: `source/name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
+    /// Why it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Whether it holds for one version of a tool alone.
+    pub pinned: bool,
+    /// Who wrote it.
+    pub created_by: String,
+    /// When.
+    pub created_at: String,
+}
+
+/// A rule to add.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddPolicy {
+    /// The tools it is about: `github.issues.*`.
+    pub pattern: String,
+    /// What it says.
+    pub action: Action,
+    /// Its level; the workspace's by default.
+    #[serde(default)]
+    pub level: Option<String>,
+    /// The connection it is about: `source/name`.
+    #[serde(default)]
+    pub connection: Option<String>,
+    /// Its place within the level; before the broader rules by default.
+    #[serde(default)]
+    pub position: Option<i64>,
+    /// Why it is there.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// What the policies say of one tool.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyTest {
+    /// The tool.
+    pub path: String,
+    /// The decision.
+    pub action: Action,
+    /// The rule that decided; none: the source's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<PolicyView>,
+    /// In words.
+    pub reason: String,
+    /// What each level says.
+    pub levels: Vec<LevelView>,
+}
+
+/// What one level says.
+#[derive(Debug, Clone, Serialize)]
+pub struct LevelView {
+    /// The level.
+    pub level: &'static str,
+    /// What its first matching rule says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// That rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// What a decision is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) digest: Option<&'a Digest>,
+    /// `source/name`
+    pub(crate) connection: Option<&'a str>,
+    pub(crate) read_only: bool,
+}
+
+/// A decision and why.
+#[derive(Debug, Clone)]
+pub(crate) struct Decision {
+    pub(crate) action: Action,
+    pub(crate) rule: Option<PolicyRow>,
+    pub(crate) levels: Vec<LevelView>,
+}
+
+impl Decision {
+    pub(crate) fn reason(&self) -> String {
+        match &self.rule {
+            Some(rule) => format!(
+                "{} rule {} ({} {})",
+                rule.level, rule.id, rule.action, rule.pattern
+            ),
+            None if self.action == Action::Allow => {
+                "no rule matches, and the tool only reads".into()
+            }
+            None => "no rule matches, and the tool may change something".into(),
+        }
+    }
+
+    pub(crate) fn rule_id(&self) -> Option<String> {
+        self.rule.as_ref().map(|rule| rule.id.to_string())
+    }
+}
+
+/// The rules of a workspace, ready to be asked.
+pub(crate) struct Policies(Vec<Rule>);
+
+struct Rule {
+    pattern: Pattern,
+    action: Action,
+    row: PolicyRow,
+}
+
+impl Policies {
+    pub(crate) fn load(rows: Vec<PolicyRow>) -> Result<Self, Problem> {
+        let rule = |row: PolicyRow| {
+            let pattern = row.pattern.parse().map_err(|error| damaged(&row, &error))?;
+            let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
+            Ok(Rule {
+                pattern,
+                action,
+                row,
+            })
+        };
+        Ok(Self(
+            rows.into_iter().map(rule).collect::<Result<_, Problem>>()?,
+        ))
+    }
+
+    /// What the rules say of a call. Without a connection, rules about one do
+    /// not speak.
+    pub(crate) fn decide(&self, subject: Subject<'_>) -> Decision {
+        let mut decision = Decision {
+            action: Action::Allow,
+            rule: None,
+            levels: Vec::new(),
+        };
+        for level in LEVELS {
+            let first = self
+                .0
+                .iter()
+                .find(|rule| rule.row.level == level && rule.speaks_of(subject));
+            decision.levels.push(LevelView {
+                level,
+                action: first.map(|rule| rule.action),
+                rule: first.map(|rule| rule.row.id.to_string()),
+            });
+            if let Some(rule) = first
+                && (decision.rule.is_none() || rule.action > decision.action)
+            {
+                decision.action = rule.action;
+                decision.rule = Some(rule.row.clone());
+            }
+        }
+        if decision.rule.is_none() && !subject.read_only {
+            decision.action = Action::Approve;
+        }
+        decision
+    }
+
+    /// Where a new rule of this level goes: before the first broader one.
+    fn place(&self, level: &str, pattern: &Pattern) -> i64 {
+        let rules = self.0.iter().filter(|rule| rule.row.level == level);
+        i64::try_from(pattern.placement(rules.map(|rule| &rule.pattern))).unwrap_or(0)
+    }
+}
+
+impl Rule {
+    fn speaks_of(&self, subject: Subject<'_>) -> bool {
+        self.pattern.matches(subject.path)
+            && self
+                .row
+                .connection
+                .as_deref()
+                .is_none_or(|connection| subject.connection == Some(connection))
+            && self
+                .row
+                .tool_digest
+                .as_ref()
+                .is_none_or(|digest| subject.digest == Some(digest))
+    }
+}
+
+fn damaged(row: &PolicyRow, reason: &dyn std::fmt::Display) -> Problem {
+    Problem::internal(format!("policy {} is damaged: {reason}", row.id))
+}
+
+impl Workspace {
+    pub(crate) fn rules(&self) -> Arc<Policies> {
+        self.policies
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The rules, in their order.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub fn policies(&self) -> Result<Vec<PolicyView>, Problem> {
+        Ok(self
+            .rules()
+            .0
+            .iter()
+            .map(|rule| policy_view(rule.action, &rule.row))
+            .collect())
+    }
+
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// When the pattern or the level is none.
+    pub async fn add_policy(
+        &self,
+        caller: &Caller,
+        request: AddPolicy,
+    ) -> Result<PolicyView, Problem> {
+        let row = self.policy_row(caller, request)?;
+        self.write_policy(caller, row).await
+    }
+
+    pub(crate) async fn write_policy(
+        &self,
+        caller: &Caller,
+        row: PolicyRow,
+    ) -> Result<PolicyView, Problem> {
+        let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
+        self.store.put_policy(row.clone()).await?;
+        self.reload_policies()?;
+        let what = json!({
+            "policy": row.id.to_string(), "pattern": row.pattern, "action": row.action,
+            "level": row.level, "connection": row.connection,
+        });
+        self.record(caller, "policy.add", what).await?;
+        Ok(policy_view(action, &row))
+    }
+
+    fn policy_row(&self, caller: &Caller, request: AddPolicy) -> Result<PolicyRow, Problem> {
+        let pattern: Pattern = request.pattern.parse().map_err(|error| {
+            Problem::invalid(format!("{error}"))
+                .hint("for example: github.issues.create, github.*, *")
+        })?;
+        let level = request.level.unwrap_or_else(|| LEVELS[1].to_owned());
+        if !LEVELS.contains(&level.as_str()) {
+            return Err(Problem::invalid(format!("{level:?} is no level"))
+                .hint(format!("the levels are {}", LEVELS.join(", "))));
+        }
+        if level == LEVELS[2] && request.connection.is_none() {
+            return Err(Problem::invalid("a rule of a connection names it")
+                .hint("--connection SOURCE/NAME"));
+        }
+        Ok(PolicyRow {
+            id: PolicyId::new(self.shared.now_ms(), random()),
+            position: request
+                .position
+                .unwrap_or_else(|| self.rules().place(&level, &pattern)),
+            level,
+            connection: request.connection,
+            pattern: pattern.to_string(),
+            action: request.action.as_str().into(),
+            tool_digest: None,
+            note: request.note,
+            created_by: caller.account.clone(),
+            created_ms: self.shared.now_ms(),
+        })
+    }
+
+    /// The rule that an approval "from now on" writes: for this very version
+    /// of the tool, through this connection.
+    pub(crate) fn remembered_policy(
+        &self,
+        caller: &Caller,
+        path: &str,
+        digest: &Digest,
+        connection: Option<String>,
+    ) -> PolicyRow {
+        PolicyRow {
+            id: PolicyId::new(self.shared.now_ms(), random()),
+            level: LEVELS[1].into(),
+            connection,
+            position: 0,
+            pattern: path.to_owned(),
+            action: Action::Allow.as_str().into(),
+            tool_digest: Some(*digest),
+            note: Some("allowed from now on, at an approval".into()),
+            created_by: caller.account.clone(),
+            created_ms: self.shared.now_ms(),
+        }
+    }
+
+    /// Removes a rule.
+    ///
+    /// # Errors
+    /// When there is none of that id.
+    pub async fn remove_policy(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
+        let parsed = PolicyId::parse(id).map_err(|_| Problem::not_found("policy", id))?;
+        if !self.store.remove_policy(&parsed).await? {
+            return Err(
+                Problem::not_found("policy", id).hint("`executor policies list` shows them")
+            );
+        }
+        self.reload_policies()?;
+        self.executions()
+            .commit(vec![audit_change(
+                self.shared.now_ms(),
+                caller,
+                "policy.remove",
+                json!({"policy": id}),
+            )])
+            .await?;
+        Ok(())
+    }
+
+    /// Says which rule decides of a tool.
+    ///
+    /// # Errors
+    /// When there is no such tool.
+    pub fn test_policy(&self, path: &str, connection: Option<&str>) -> Result<PolicyTest, Problem> {
+        let tool = self.tool(path)?;
+        let source = path.split('.').next().unwrap_or_default();
+        let connection = connection.map(|name| {
+            if name.contains('/') {
+                name.to_owned()
+            } else {
+                format!("{source}/{name}")
+            }
+        });
+        let decision = self.rules().decide(Subject {
+            path,
+            digest: Some(&tool.row.digest),
+            connection: connection.as_deref(),
+            read_only: tool.row.read_only,
+        });
+        Ok(PolicyTest {
+            path: path.to_owned(),
+            action: decision.action,
+            reason: decision.reason(),
+            rule: decision
+                .rule
+                .as_ref()
+                .map(|row| policy_view(decision.action, row)),
+            levels: decision.levels,
+        })
+    }
+
+    fn reload_policies(&self) -> Result<(), Problem> {
+        let loaded = Policies::load(self.store.policies()?)?;
+        *self
+            .policies
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        Ok(())
+    }
+
+    /// The problem of a call that a policy blocks.
+    pub(crate) fn blocked(path: &str, decision: &Decision) -> Problem {
+        Problem::new(
+            ProblemKind::Denied,
+            "denied",
+            format!("{path} is blocked by policy: {}", decision.reason()),
+        )
+        .hint("`executor policies test` shows the rules; `executor policies remove` takes one away")
+    }
+}
+
+fn policy_view(action: Action, row: &PolicyRow) -> PolicyView {
+    PolicyView {
+        id: row.id.to_string(),
+        level: row.level.clone(),
+        pattern: row.pattern.clone(),
+        action,
+        position: row.position,
+        connection: row.connection.clone(),
+        note: row.note.clone(),
+        pinned: row.tool_digest.is_some(),
+        created_by: row.created_by.clone(),
+        created_at: rfc3339(row.created_ms),
+    }
+}
+
+/// Randomness for an id.
+pub(crate) fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the operating system gives randomness");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(level: &str, pattern: &str, action: &str) -> PolicyRow {
+        PolicyRow {
+            id: PolicyId::new(0, random()),
+            level: level.into(),
+            connection: None,
+            position: 0,
+            pattern: pattern.into(),
+            action: action.into(),
+            tool_digest: None,
+            note: None,
+            created_by: "local".into(),
+            created_ms: 0,
+        }
+    }
+
+    fn check(rules: &[(&str, &str, &str)], path: &str, read_only: bool, expect: Action) {
+        let rows = rules
+            .iter()
+            .map(|(level, pattern, action)| rule(level, pattern, action))
+            .collect();
+        let policies = Policies::load(rows).expect("test rules are sound");
+        let subject = Subject {
+            path,
+            digest: None,
+            connection: None,
+            read_only,
+        };
+        assert_eq!(policies.decide(subject).action, expect, "{rules:?} {path}");
+    }
+
+    #[test]
+    fn defaults() {
+        check(&[], "github.issues.list", true, Action::Allow);
+        check(&[], "github.issues.create", false, Action::Approve);
+    }
+
+    #[test]
+    fn the_first_match_of_a_level_decides() {
+        let rules = [
+            ("workspace", "github.issues.create", "allow"),
+            ("workspace", "github.*", "block"),
+        ];
+        check(&rules, "github.issues.create", false, Action::Allow);
+        check(&rules, "github.issues.list", true, Action::Block);
+        check(&rules, "stripe.charges.list", true, Action::Allow);
+    }
+
+    #[test]
+    fn the_stricter_level_stands() {
+        let rules = [
+            ("organization", "github.*", "approve"),
+            ("workspace", "*", "allow"),
+        ];
+        check(&rules, "github.issues.create", false, Action::Approve);
+        let rules = [
+            ("organization", "github.*", "allow"),
+            ("workspace", "*", "block"),
+        ];
+        check(&rules, "github.issues.list", true, Action::Block);
+        let rules = [
+            ("organization", "*", "block"),
+            ("workspace", "github.*", "allow"),
+        ];
+        check(&rules, "github.issues.list", true, Action::Block);
+    }
+
+    #[test]
+    fn pins_hold_for_their_tool_and_connection_alone() {
+        let mut pinned = rule("workspace", "github.issues.create", "allow");
+        let digest = Digest::of(b"one version");
+        pinned.tool_digest = Some(digest);
+        pinned.connection = Some("github/work".into());
+        let policies = Policies::load(vec![pinned]).expect("sound");
+        let subject = |digest, connection| Subject {
+            path: "github.issues.create",
+            digest,
+            connection,
+            read_only: false,
+        };
+        let decide = |digest, connection| policies.decide(subject(digest, connection)).action;
+        assert_eq!(decide(Some(&digest), Some("github/work")), Action::Allow);
+        assert_eq!(
+            decide(Some(&Digest::of(b"another")), Some("github/work")),
+            Action::Approve
+        );
+        assert_eq!(decide(Some(&digest), Some("github/home")), Action::Approve);
+        assert_eq!(decide(Some(&digest), None), Action::Approve);
+    }
+}

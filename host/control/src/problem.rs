@@ -1,0 +1,190 @@
+//! What the control plane answers when it can't do what was asked.
+
+use std::fmt::Display;
+
+use executor_runtime::{AdapterError, CallError, EgressError, FaultKind, LoadError};
+use executor_store::StoreError;
+use serde_json::Value;
+
+/// The kinds of problems; each is one HTTP status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// 400: the request makes no sense.
+    Invalid,
+    /// 403: it may not be done.
+    Denied,
+    /// 404: there is no such thing.
+    NotFound,
+    /// 409: it stands against what is there.
+    Conflict,
+    /// 422: understood, and wrong in itself.
+    Unprocessable,
+    /// 502: somebody else failed.
+    Upstream,
+    /// 503: not now.
+    Unavailable,
+    /// 500: our own fault.
+    Internal,
+}
+
+/// One problem, as a person and a program are told of it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct Problem {
+    /// Its kind.
+    pub kind: ProblemKind,
+    /// A stable code; `executor explain CODE` tells more.
+    pub code: String,
+    /// What is wrong, and where.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// More, for programs.
+    pub details: Option<Value>,
+}
+
+impl Problem {
+    /// A problem without a hint.
+    pub fn new(kind: ProblemKind, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code: code.to_owned(),
+            message: message.into(),
+            hint: None,
+            details: None,
+        }
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With more for programs.
+    #[must_use]
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ProblemKind::Invalid, "invalid-request", message)
+    }
+
+    pub(crate) fn not_found(what: &str, name: impl Display) -> Self {
+        Self::new(
+            ProblemKind::NotFound,
+            "not-found",
+            format!("there is no {what} {name}"),
+        )
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(ProblemKind::Internal, "internal", message)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::DiskFull => Self::new(ProblemKind::Unavailable, "disk-full", message)
+                .hint("free some space, or move the home to a larger disk"),
+            StoreError::Stopped => Self::new(ProblemKind::Unavailable, "storage-stopped", message)
+                .hint("the disk refused a write; look at it, then restart the daemon"),
+            StoreError::Conflict { .. } => Self::new(ProblemKind::Conflict, "conflict", message),
+            _ => {
+                tracing::error!(error = %chain(&error), "storage failed");
+                Self::internal(message)
+            }
+        }
+    }
+}
+
+impl From<EgressError> for Problem {
+    fn from(error: EgressError) -> Self {
+        let kind = if error.code.starts_with("denied") {
+            ProblemKind::Denied
+        } else {
+            ProblemKind::Upstream
+        };
+        Self::new(kind, error.code, error.message)
+    }
+}
+
+impl From<LoadError> for Problem {
+    fn from(error: LoadError) -> Self {
+        let message = chain(&error);
+        match &error {
+            LoadError::Artifact(artifact) => {
+                Self::new(ProblemKind::Unprocessable, "not-a-component", message)
+                    .hint(artifact.hint())
+            }
+            LoadError::World { .. } => {
+                Self::new(ProblemKind::Unprocessable, "wrong-world", message)
+            }
+            LoadError::Prepare { .. } => {
+                Self::new(ProblemKind::Unprocessable, "component-broken", message)
+            }
+        }
+    }
+}
+
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        match &error {
+            CallError::Guest(fault) => {
+                let kind = match fault.kind {
+                    FaultKind::Denied => ProblemKind::Denied,
+                    _ => ProblemKind::Unprocessable,
+                };
+                let problem = Self::new(kind, fault.kind.code(), error.to_string());
+                if fault.log.is_empty() {
+                    problem
+                } else {
+                    problem.hint(format!(
+                        "the component's own log ends with: {}",
+                        fault.log.trim_end()
+                    ))
+                }
+            }
+            CallError::Host { .. } => {
+                tracing::error!(error = %chain(&error), "the runtime failed");
+                Self::internal(chain(&error))
+            }
+        }
+    }
+}
+
+impl From<AdapterError> for Problem {
+    fn from(error: AdapterError) -> Self {
+        match error {
+            AdapterError::Broken(error) => error.into(),
+            AdapterError::Failed(failure) => {
+                let mut problem =
+                    Self::new(ProblemKind::Unprocessable, &failure.code, failure.message);
+                problem.details = failure
+                    .details
+                    .and_then(|details| serde_json::from_str(&details).ok());
+                problem
+            }
+        }
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let next = cause.to_string();
+        if !text.ends_with(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,332 @@
+//! One execution while it runs: the host side of its bridge, and what is
+//! written down of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use executor_runtime::{BridgeHost, Call, Output, Settled, full_path};
+use executor_store::{CallRow, Change, ExecutionId, ExecutionRow, InteractionRow};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::caller::Caller;
+use crate::executions::LogView;
+use crate::problem::Problem;
+use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
+use crate::tools::{DescribeOptions, ToolQuery};
+use crate::workspace::Workspace;
+
+/// A running execution.
+pub(crate) struct Session {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) caller: Caller,
+    pub(crate) row: ExecutionRow,
+    pub(crate) past: Past,
+    state: Mutex<State>,
+}
+
+/// What an earlier run of this execution left in the journal.
+#[derive(Default)]
+pub(crate) struct Past {
+    pub(crate) calls: HashMap<(u64, u64), CallRow>,
+    pub(crate) interactions: HashMap<(u64, u64), InteractionRow>,
+}
+
+#[derive(Default)]
+struct State {
+    recorded: bool,
+    wrote: bool,
+    calls: u64,
+    logs: Vec<LogView>,
+    emitted: Vec<Value>,
+}
+
+/// What an execution has said and done so far.
+pub(crate) struct Spoken {
+    pub(crate) recorded: bool,
+    pub(crate) wrote: bool,
+    pub(crate) calls: u64,
+    pub(crate) logs: Vec<LogView>,
+    pub(crate) emitted: Vec<Value>,
+}
+
+/// The options of one call.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct CallOptions {
+    #[serde(default)]
+    pub(crate) connection: Option<String>,
+    #[serde(default)]
+    pub(crate) raw: bool,
+}
+
+impl Session {
+    pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow) -> Self {
+        Self {
+            workspace,
+            caller,
+            row,
+            past: Past::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// A session of an execution that is recorded already.
+    pub(crate) fn again(
+        workspace: Arc<Workspace>,
+        caller: Caller,
+        row: ExecutionRow,
+        past: Past,
+        logs: Vec<LogView>,
+        emitted: Vec<Value>,
+    ) -> Self {
+        let wrote = past.calls.values().any(|call| call.write);
+        let state = State {
+            recorded: true,
+            wrote,
+            calls: 0,
+            logs,
+            emitted,
+        };
+        Self {
+            workspace,
+            caller,
+            row,
+            past,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &ExecutionId {
+        &self.row.id
+    }
+
+    pub(crate) fn take_spoken(&self) -> Spoken {
+        let state = std::mem::take(&mut *self.lock());
+        Spoken {
+            recorded: state.recorded,
+            wrote: state.wrote,
+            calls: state.calls,
+            logs: state.logs,
+            emitted: state.emitted,
+        }
+    }
+
+    pub(crate) fn mark_written(&self) {
+        self.lock().wrote = true;
+    }
+
+    /// The changes, after the execution's own record where it has none yet.
+    /// An execution that calls nothing is recorded once, at its end.
+    pub(crate) fn with_record(&self, changes: Vec<Change>) -> Vec<Change> {
+        let mut state = self.lock();
+        if std::mem::replace(&mut state.recorded, true) {
+            return changes;
+        }
+        drop(state);
+        let mut all = vec![Change::Put(self.row.clone())];
+        all.extend(changes);
+        all
+    }
+
+    /// Writes down without waiting. A full disk shows when the execution
+    /// settles, which does wait.
+    pub(crate) fn write_behind(&self, changes: Vec<Change>) {
+        if let Err(error) = self
+            .workspace
+            .executions()
+            .commit_behind(self.with_record(changes))
+        {
+            tracing::error!(%error, execution = %self.id(), "a record was not written");
+        }
+    }
+
+    /// Writes down and waits until it is synced.
+    pub(crate) async fn write_synced(&self, changes: Vec<Change>) -> Result<(), Problem> {
+        Ok(self
+            .workspace
+            .executions()
+            .commit(self.with_record(changes))
+            .await?)
+    }
+
+    pub(crate) fn call_row(&self, call: &Call) -> CallRow {
+        CallRow {
+            id: self.row.id.clone(),
+            scope: call.scope,
+            ordinal: call.ordinal,
+            root: call.root.clone(),
+            path: full_path(call),
+            args: call.args.clone(),
+            options: call.options.clone(),
+            write: false,
+            idempotent: false,
+            intent_ms: 0,
+            outcome: None,
+            outcome_ms: None,
+            delivery: None,
+        }
+    }
+
+    /// The whole row of a call that needed no intent: reads, timers, errors.
+    pub(crate) fn settled_row(&self, call: &Call, settled: &Settled) -> CallRow {
+        let now_ms = self.workspace.shared.now_ms();
+        CallRow {
+            intent_ms: now_ms,
+            outcome: encode(settled),
+            outcome_ms: Some(now_ms),
+            ..self.call_row(call)
+        }
+    }
+
+    async fn settle(&self, call: Call) -> Settled {
+        self.lock().calls += 1;
+        let tool = call.path.join(".");
+        let options = match &call.options {
+            None => Ok(CallOptions::default()),
+            Some(options) => serde_json::from_str::<CallOptions>(options),
+        };
+        let Ok(options) = options else {
+            let error = ToolError::new(
+                &tool,
+                "invalid-options",
+                "the options are { connection, raw, signal }",
+            );
+            return self.settled_without_intent(&call, settled(Err(error.into()), false));
+        };
+        let words: Vec<&str> = call.path.iter().map(String::as_str).collect();
+        match (call.root.as_str(), words.as_slice()) {
+            ("tools", ["search" | "describe"] | ["sources", "list"]) => {
+                let answer = self.builtin(words[0], &call.args).await;
+                let result = answer.map(|data| ToolAnswer { data, http: None });
+                let result = result.map_err(|problem| ToolError::of_problem(&tool, problem).into());
+                self.settled_without_intent(&call, settled(result, options.raw))
+            }
+            ("tools", [_, ..]) => self.gate(&call, &tool, &options).await,
+            (root, _) => {
+                let error = ToolError::new(
+                    &tool,
+                    "unknown-root",
+                    format!("there is nothing to call under {root:?}"),
+                );
+                self.settled_without_intent(&call, settled(Err(error.into()), options.raw))
+            }
+        }
+    }
+
+    fn settled_without_intent(&self, call: &Call, settled: Settled) -> Settled {
+        self.write_behind(vec![Change::Intent(self.settled_row(call, &settled))]);
+        settled
+    }
+
+    async fn gate(&self, call: &Call, tool: &str, options: &CallOptions) -> Settled {
+        let result = self.call_tool(call, tool, options).await;
+        if let Err(GateEnd::Failed(error)) = &result {
+            tracing::debug!(
+                tool,
+                code = error.code,
+                message = error.message,
+                "a tool call failed"
+            );
+        }
+        settled(result, options.raw)
+    }
+
+    async fn builtin(&self, word: &str, args: &str) -> Result<String, Problem> {
+        let workspace = &self.workspace;
+        match word {
+            "search" => json(&workspace.search_tools(parse::<ToolQuery>(args)?).await?),
+            "describe" => {
+                let request = parse::<DescribeRequest>(args)?;
+                let path = request.path.strip_prefix("tools.").unwrap_or(&request.path);
+                let options = DescribeOptions {
+                    type_name: request.type_name,
+                    depth: request.depth,
+                };
+                json(&workspace.describe_tool(path, options).await?)
+            }
+            _ => json(&workspace.sources()?),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DescribeRequest {
+    path: String,
+    #[serde(default, rename = "type")]
+    type_name: Option<String>,
+    #[serde(default)]
+    depth: Option<u32>,
+}
+
+fn parse<'a, T: Deserialize<'a>>(args: &'a str) -> Result<T, Problem> {
+    let args = if args == "null" { "{}" } else { args };
+    serde_json::from_str(args).map_err(|error| Problem {
+        code: "invalid-arguments".into(),
+        ..Problem::invalid(error.to_string())
+    })
+}
+
+fn json<T: serde::Serialize>(view: &T) -> Result<String, Problem> {
+    serde_json::to_string(view).map_err(|error| Problem::internal(error.to_string()))
+}
+
+/// The bridge calls the session through its `Arc`.
+pub(crate) struct SessionHost(pub(crate) Arc<Session>);
+
+impl BridgeHost for SessionHost {
+    fn call(&self, call: Call) -> BoxFuture<'static, Settled> {
+        let session = self.0.clone();
+        Box::pin(async move { session.settle(call).await })
+    }
+
+    fn delivered(&self, call: &Call, settled: &Settled, delivery: u64) {
+        let change = if call.root == "timer" {
+            let row = CallRow {
+                delivery: Some(delivery),
+                ..self.0.settled_row(call, settled)
+            };
+            Change::Intent(row)
+        } else {
+            Change::Delivery {
+                id: self.0.id().clone(),
+                scope: call.scope,
+                ordinal: call.ordinal,
+                delivery,
+            }
+        };
+        self.0.write_behind(vec![change]);
+    }
+
+    fn output(&self, output: Output) {
+        let session = &self.0;
+        let kind = if output.level.is_some() {
+            "log"
+        } else {
+            "emit"
+        };
+        session.write_behind(vec![Change::Output {
+            id: session.id().clone(),
+            sequence: output.sequence,
+            kind: kind.into(),
+            level: output.level.map(str::to_owned),
+            body: output.body.clone(),
+            at_ms: session.workspace.shared.now_ms(),
+        }]);
+        let mut state = session.lock();
+        match output.level {
+            Some(level) => state.logs.push(LogView {
+                level: level.into(),
+                text: output.body,
+            }),
+            None => state
+                .emitted
+                .push(serde_json::from_str(&output.body).unwrap_or(Value::String(output.body))),
+        }
+    }
+}

@@ -1,0 +1,763 @@
+//! Sources: APIs that were added to a workspace, and how they become tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use executor_runtime::{
+    AdapterContext, Detection, Document, HostPort, Indexed, Origin, Probe, Progress, Scope,
+};
+use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::auth::{AuthMethodView, auth_method_view};
+use crate::caller::Caller;
+use crate::clock::rfc3339;
+use crate::components::Grant;
+use crate::document::{DocumentInput, Found};
+use crate::problem::{Problem, ProblemKind};
+use crate::workspace::Workspace;
+
+/// A detection below this is a guess, not a finding.
+const CONFIDENCE: u8 = 30;
+
+/// Something that may become a source.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceInput {
+    /// A URL to fetch.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Or a document.
+    #[serde(default)]
+    pub document: Option<DocumentInput>,
+    /// Hosts whose special addresses are granted: `localhost:4010`.
+    #[serde(default)]
+    pub allow_hosts: Vec<String>,
+}
+
+/// A source to add.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddSource {
+    /// A URL to fetch.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Or a document.
+    #[serde(default)]
+    pub document: Option<DocumentInput>,
+    /// Its name; one made from the document by default.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The kind of adapter; the one that is surest by default.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// Settings of the adapter: `base_url`, …
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// Hosts whose special addresses are granted: `localhost:4010`.
+    #[serde(default)]
+    pub allow_hosts: Vec<String>,
+    /// Origins that requests may go to, beside those of the document.
+    #[serde(default)]
+    pub allow_origins: Vec<String>,
+    /// Whether its own hints count.
+    #[serde(default)]
+    pub trusted: bool,
+}
+
+/// What a document was found to be.
+#[derive(Debug, Clone, Serialize)]
+pub struct DetectionView {
+    /// The kind of source it would be.
+    pub kind: String,
+    /// How sure that is, 0 to 100.
+    pub confidence: u8,
+    /// The name it would get.
+    pub suggested_name: String,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// More of the adapter's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+/// A source in a line.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceView {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its title.
+    pub title: String,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// How many tools it has.
+    pub tool_count: u64,
+    /// How many warnings there were.
+    pub warning_count: u64,
+    /// Its adapter.
+    pub adapter: String,
+    /// When it was added.
+    pub created_at: String,
+    /// When it was last indexed.
+    pub refreshed_at: String,
+    /// How many connections it has.
+    pub connections: usize,
+}
+
+/// A source in full.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceDetail {
+    /// In a line.
+    #[serde(flatten)]
+    pub source: SourceView,
+    /// Where its requests may go.
+    pub origins: Vec<String>,
+    /// Hosts whose special addresses were granted.
+    pub allowed_hosts: Vec<String>,
+    /// How one can sign in.
+    pub auth_methods: Vec<AuthMethodView>,
+    /// What was left out of it, and why.
+    pub warnings: Vec<WarningView>,
+    /// Its connections.
+    pub connection_names: Vec<String>,
+    /// Its adapter's settings.
+    pub settings: Value,
+    /// Where its document is from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_url: Option<String>,
+}
+
+/// Something that was left out of a source.
+#[derive(Debug, Clone, Serialize)]
+pub struct WarningView {
+    /// The tool it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// A stable code.
+    pub code: String,
+    /// What and why.
+    pub message: String,
+}
+
+/// A source that was added.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceAdded {
+    /// The source.
+    pub source: SourceDetail,
+    /// From the request to callable tools.
+    pub elapsed_ms: u64,
+    /// What a person may do now.
+    pub next: Vec<String>,
+}
+
+/// A source that was indexed anew.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceRefreshed {
+    /// The source.
+    pub source: SourceView,
+    /// Tools that are new.
+    pub added: Vec<String>,
+    /// Tools that are gone.
+    pub removed: Vec<String>,
+    /// Tools that are not what they were.
+    pub changed: Vec<String>,
+    /// Origins that the document newly names; they are not granted.
+    pub new_origins: Vec<String>,
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProgressView {
+    /// Done.
+    pub done: u64,
+    /// Of so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Of what.
+    pub what: String,
+}
+
+/// Hears of an index's progress.
+pub type ProgressSink = Arc<dyn Fn(ProgressView) + Send + Sync>;
+
+/// An adapter's finding.
+struct Candidate {
+    component: ComponentRow,
+    kind: String,
+    detection: Detection,
+}
+
+impl Workspace {
+    /// The sources.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub fn sources(&self) -> Result<Vec<SourceView>, Problem> {
+        self.store
+            .sources()?
+            .into_iter()
+            .map(|row| self.source_view(&row))
+            .collect()
+    }
+
+    /// One source in full.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn source(&self, name: &str) -> Result<SourceDetail, Problem> {
+        let row = self.known_source(name)?;
+        self.source_detail(&row)
+    }
+
+    /// Says what a URL or document is.
+    ///
+    /// # Errors
+    /// When it can't be had.
+    pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
+        let hosts = parse_hosts(&input.allow_hosts)?;
+        let found = self
+            .find_document(input.url.as_deref(), input.document.as_ref(), &hosts)
+            .await?;
+        let candidates = self.candidates(&found, None).await?;
+        Ok(candidates.into_iter().map(detection_view).collect())
+    }
+
+    /// Adds a source: finds out what it is, indexes it, and makes it tools.
+    ///
+    /// # Errors
+    /// When it can't be had, is nothing that is known, or its name is taken.
+    pub async fn add_source(
+        &self,
+        caller: &Caller,
+        request: AddSource,
+        progress: ProgressSink,
+    ) -> Result<SourceAdded, Problem> {
+        let begun = Instant::now();
+        self.shared.check_disk()?;
+        let hosts = parse_hosts(&request.allow_hosts)?;
+        if let Some(name) = &request.name {
+            self.free_name(name)?;
+        }
+        report(&progress, 0, None, "fetching the document");
+        let found = self
+            .find_document(request.url.as_deref(), request.document.as_ref(), &hosts)
+            .await?;
+        report(&progress, 0, None, "finding out what it is");
+        let candidate = self.choose(&found, request.kind.as_deref()).await?;
+        let name = match &request.name {
+            Some(name) => self.free_name(name)?,
+            None => self.name_for(&candidate.detection.suggested_name)?,
+        };
+        let settings = Value::Object(request.settings.clone()).to_string();
+        let indexed = self
+            .index(
+                &candidate.component,
+                &candidate.detection.config,
+                &settings,
+                Some(found.document.clone()),
+                progress,
+            )
+            .await?;
+        let now_ms = self.shared.now_ms();
+        let row = SourceRow {
+            name: name.clone(),
+            kind: candidate.kind,
+            adapter: candidate.component.name,
+            adapter_digest: candidate.component.digest,
+            title: indexed.title.clone().unwrap_or_else(|| name.to_string()),
+            version: indexed.version.clone(),
+            config: candidate.detection.config,
+            settings,
+            document: Some(self.keep_document(&found).await?),
+            document_url: found.document.url.clone(),
+            media_type: found.document.media_type.clone(),
+            origins: origins(&request, &indexed)?,
+            allowed_hosts: hosts.iter().map(HostPort::to_string).collect(),
+            trusted: request.trusted,
+            tool_count: indexed.staged.tools.len() as u64,
+            warning_count: indexed.staged.warnings.len() as u64,
+            meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
+            created_ms: now_ms,
+            refreshed_ms: now_ms,
+        };
+        self.store
+            .replace_source(row.clone(), indexed.staged)
+            .await?;
+        self.catalogue.forget();
+        let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
+        self.record(caller, "source.add", what).await?;
+        let detail = self.source_detail(&row)?;
+        let next = next_steps(&detail);
+        Ok(SourceAdded {
+            source: detail,
+            elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            next,
+        })
+    }
+
+    /// Fetches a source's document again and says what changed.
+    ///
+    /// # Errors
+    /// When it can't be had, or its adapter is gone.
+    pub async fn refresh_source(
+        &self,
+        caller: &Caller,
+        name: &str,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
+        let old = self.known_source(name)?;
+        let url = old.document_url.clone().ok_or_else(|| {
+            Problem::new(
+                ProblemKind::Conflict,
+                "no-document-url",
+                format!("{name} was made from a file"),
+            )
+            .hint("remove it and add it again from the newer file")
+        })?;
+        let hosts = parse_hosts(&old.allowed_hosts)?;
+        let found = self.find_document(Some(&url), None, &hosts).await?;
+        let component = self.store.component(&old.adapter)?;
+        let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
+        let indexed = self
+            .index(
+                &component,
+                &old.config,
+                &old.settings,
+                Some(found.document.clone()),
+                progress,
+            )
+            .await?;
+        let before = self.tool_digests(&old.name)?;
+        let changes = compare(&before, &indexed.staged);
+        let named = named_origins(&indexed);
+        let row = SourceRow {
+            adapter_digest: component.digest,
+            title: indexed.title.clone().unwrap_or(old.title),
+            version: indexed.version.clone(),
+            document: Some(self.keep_document(&found).await?),
+            tool_count: indexed.staged.tools.len() as u64,
+            warning_count: indexed.staged.warnings.len() as u64,
+            meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
+            refreshed_ms: self.shared.now_ms(),
+            ..old
+        };
+        let has_base = row.settings.contains("\"base_url\"");
+        let new_origins = named
+            .into_iter()
+            .filter(|origin| !has_base && !row.origins.contains(origin))
+            .collect();
+        self.store
+            .replace_source(row.clone(), indexed.staged)
+            .await?;
+        self.catalogue.forget();
+        let (added, removed, changed) = changes;
+        let what = json!({"source": name, "added": added.len(), "removed": removed.len(), "changed": changed.len()});
+        self.record(caller, "source.refresh", what).await?;
+        Ok(SourceRefreshed {
+            source: self.source_view(&row)?,
+            added,
+            removed,
+            changed,
+            new_origins,
+        })
+    }
+
+    /// Removes a source with its tools and connections.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub async fn remove_source(&self, caller: &Caller, name: &str) -> Result<(), Problem> {
+        let row = self.known_source(name)?;
+        for connection in self.store.connections(Some(&row.name))? {
+            self.drop_connection(&connection).await?;
+        }
+        self.store.remove_source(&row.name).await?;
+        self.catalogue.forget();
+        self.shared.runtime.egress().forget(&self.pool(&row.name));
+        self.record(caller, "source.remove", json!({"source": name}))
+            .await
+    }
+
+    pub(crate) fn known_source(&self, name: &str) -> Result<SourceRow, Problem> {
+        let unknown = || {
+            let known = self.store.sources().unwrap_or_default();
+            let names: Vec<&str> = known.iter().map(|row| row.name.as_str()).collect();
+            let hint = if names.is_empty() {
+                "there are no sources yet: `executor sources add URL` adds one".to_owned()
+            } else {
+                format!("there is: {}", names.join(", "))
+            };
+            Problem::not_found("source", name).hint(hint)
+        };
+        let parsed = SourceName::parse(name).map_err(|_| unknown())?;
+        self.store.source(&parsed)?.ok_or_else(unknown)
+    }
+
+    /// Whose connections, sessions and pools these are.
+    pub(crate) fn pool(&self, source: &SourceName) -> String {
+        format!("{}/{source}", self.name)
+    }
+
+    async fn index(
+        &self,
+        component: &ComponentRow,
+        config: &str,
+        settings: &str,
+        document: Option<Document>,
+        progress: ProgressSink,
+    ) -> Result<Indexed, Problem> {
+        let adapter = self.adapter(&component.name).await?;
+        let sink: Progress =
+            Arc::new(move |done, total, what| report(&progress, done, total, what));
+        let context = AdapterContext {
+            progress: Some(sink),
+            ..self.no_reach()
+        };
+        Ok(adapter
+            .index(
+                &self.share,
+                context,
+                config.to_owned(),
+                settings.to_owned(),
+                document,
+            )
+            .await?)
+    }
+
+    /// What each adapter makes of a document, surest first.
+    async fn candidates(
+        &self,
+        found: &Found,
+        kind: Option<&str>,
+    ) -> Result<Vec<Candidate>, Problem> {
+        let mut candidates = Vec::new();
+        for component in self.store.components()? {
+            let Some(component_kind) = component.kind.clone() else {
+                continue;
+            };
+            if kind.is_some_and(|kind| kind != component_kind) {
+                continue;
+            }
+            let detected = self.ask(&component, found).await;
+            match detected {
+                Ok(Some(detection)) => candidates.push(Candidate {
+                    component,
+                    kind: component_kind,
+                    detection,
+                }),
+                Ok(None) => {}
+                Err(problem) if kind.is_some() => return Err(problem),
+                Err(problem) => {
+                    tracing::warn!(component = component.name, %problem, "detection failed")
+                }
+            }
+        }
+        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.detection.confidence));
+        Ok(candidates)
+    }
+
+    async fn ask(
+        &self,
+        component: &ComponentRow,
+        found: &Found,
+    ) -> Result<Option<Detection>, Problem> {
+        let adapter = self.adapter(&component.name).await?;
+        let probe = Probe {
+            status: found.status,
+            headers: found.headers.clone(),
+            document: found.document.clone(),
+        };
+        Ok(adapter.detect(&self.share, self.no_reach(), probe).await?)
+    }
+
+    async fn choose(&self, found: &Found, kind: Option<&str>) -> Result<Candidate, Problem> {
+        if let Some(kind) = kind {
+            self.known_kind(kind)?;
+        }
+        let mut candidates = self.candidates(found, kind).await?;
+        let warnings: Vec<String> = candidates
+            .iter()
+            .flat_map(|candidate| candidate.detection.warnings.clone())
+            .collect();
+        if candidates
+            .first()
+            .is_some_and(|first| first.detection.confidence >= CONFIDENCE)
+        {
+            return Ok(candidates.swap_remove(0));
+        }
+        let said = if warnings.is_empty() {
+            found.beginning()
+        } else {
+            warnings.join("; ")
+        };
+        Err(Problem::new(
+            ProblemKind::Unprocessable,
+            "unknown-document",
+            format!("no adapter knows what {} is: {said}", found.place()),
+        )
+        .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
+    }
+
+    fn known_kind(&self, kind: &str) -> Result<(), Problem> {
+        let kinds: BTreeSet<String> = self
+            .store
+            .components()?
+            .into_iter()
+            .filter_map(|row| row.kind)
+            .collect();
+        if kinds.contains(kind) {
+            return Ok(());
+        }
+        let known: Vec<&str> = kinds.iter().map(String::as_str).collect();
+        Err(Problem::invalid(format!("{kind:?} is no kind of source"))
+            .hint(format!("there is: {}", known.join(", "))))
+    }
+
+    fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
+        let parsed =
+            SourceName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
+        match self.store.source(&parsed)? {
+            None => Ok(parsed),
+            Some(_) => Err(Problem::new(
+                ProblemKind::Conflict,
+                "source-exists",
+                format!("there is a source {name} already"),
+            )
+            .hint(format!("`executor sources refresh {name}` brings it up to date; --name chooses another name"))),
+        }
+    }
+
+    /// A valid name near the adapter's proposal. One that is taken is not
+    /// changed silently: the person decides.
+    fn name_for(&self, proposal: &str) -> Result<SourceName, Problem> {
+        let mut name: String = proposal
+            .to_ascii_lowercase()
+            .chars()
+            .map(|character| {
+                if character.is_ascii_alphanumeric() {
+                    character
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        name = name.trim_matches('_').chars().take(40).collect();
+        if !name.starts_with(|character: char| character.is_ascii_lowercase()) {
+            name.insert_str(0, "api_");
+        }
+        if SourceName::parse(&name).is_err() {
+            name.push_str("_api");
+        }
+        self.free_name(name.trim_end_matches('_'))
+    }
+
+    async fn keep_document(&self, found: &Found) -> Result<Digest, Problem> {
+        let media_type = found.document.media_type.as_deref();
+        let mut writer = self.store.blobs().create(Some("document"), media_type)?;
+        writer.append(&found.document.body)?;
+        Ok(writer.finish(self.shared.now_ms()).await?.digest)
+    }
+
+    fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {
+        let mut digests = BTreeMap::new();
+        self.store.each_tool(source, &mut |tool| {
+            digests.insert(tool.name.to_owned(), tool.digest);
+        })?;
+        Ok(digests)
+    }
+
+    fn source_view(&self, row: &SourceRow) -> Result<SourceView, Problem> {
+        Ok(SourceView {
+            name: row.name.to_string(),
+            kind: row.kind.clone(),
+            title: row.title.clone(),
+            version: row.version.clone(),
+            tool_count: row.tool_count,
+            warning_count: row.warning_count,
+            adapter: row.adapter.clone(),
+            created_at: rfc3339(row.created_ms),
+            refreshed_at: rfc3339(row.refreshed_ms),
+            connections: self.store.connections(Some(&row.name))?.len(),
+        })
+    }
+
+    fn source_detail(&self, row: &SourceRow) -> Result<SourceDetail, Problem> {
+        let warnings = self.store.warnings(&row.name)?.into_iter();
+        let connections = self.store.connections(Some(&row.name))?.into_iter();
+        Ok(SourceDetail {
+            source: self.source_view(row)?,
+            origins: row.origins.clone(),
+            allowed_hosts: row.allowed_hosts.clone(),
+            auth_methods: self
+                .store
+                .auth_methods(&row.name)?
+                .iter()
+                .map(auth_method_view)
+                .collect(),
+            warnings: warnings
+                .map(|warning| WarningView {
+                    tool: warning.tool,
+                    code: warning.code,
+                    message: warning.message,
+                })
+                .collect(),
+            connection_names: connections
+                .map(|connection| connection.name.to_string())
+                .collect(),
+            settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
+            document_url: row.document_url.clone(),
+        })
+    }
+
+    /// What a call of a source's tool may reach, before credentials.
+    pub(crate) fn reach(&self, source: &SourceRow) -> Result<Scope, Problem> {
+        let grant = self
+            .store
+            .component(&source.adapter)?
+            .map(|row| Grant::of(&row))
+            .unwrap_or_default();
+        let parse = |origin: &String| {
+            Origin::parse(origin)
+                .map_err(|error| Problem::internal(format!("a stored origin is damaged: {error}")))
+        };
+        let origins = source
+            .origins
+            .iter()
+            .chain(&grant.origins)
+            .map(parse)
+            .collect::<Result<_, _>>()?;
+        Ok(Scope::new(
+            self.pool(&source.name),
+            origins,
+            parse_hosts(&source.allowed_hosts)?,
+        ))
+    }
+}
+
+pub(crate) fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, Problem> {
+    let parse =
+        |host: &String| HostPort::parse(host).map_err(|error| Problem::invalid(error.to_string()));
+    hosts.iter().map(parse).collect()
+}
+
+fn report(progress: &ProgressSink, done: u64, total: Option<u64>, what: &str) {
+    progress(ProgressView {
+        done,
+        total,
+        what: what.to_owned(),
+    });
+}
+
+fn detection_view(candidate: Candidate) -> DetectionView {
+    let meta: Option<Value> = candidate
+        .detection
+        .meta
+        .and_then(|meta| serde_json::from_str(&meta).ok());
+    let title = meta
+        .as_ref()
+        .and_then(|meta| meta.get("title"))
+        .and_then(Value::as_str)
+        .map(str::to_owned);
+    DetectionView {
+        kind: candidate.kind,
+        confidence: candidate.detection.confidence,
+        suggested_name: candidate.detection.suggested_name,
+        title,
+        warnings: candidate.detection.warnings,
+        meta,
+    }
+}
+
+/// The origins that a source's requests may go to: those that the person
+/// named, else those of the document.
+fn origins(request: &AddSource, indexed: &Indexed) -> Result<Vec<String>, Problem> {
+    let parse = |text: &str| {
+        Origin::parse(text)
+            .map(|origin| origin.to_string())
+            .map_err(|error| Problem::invalid(error.to_string()))
+    };
+    let mut origins = BTreeSet::new();
+    match request.settings.get("base_url").and_then(Value::as_str) {
+        Some(base) => {
+            origins.insert(parse(base)?);
+        }
+        None => origins.extend(named_origins(indexed)),
+    }
+    for origin in &request.allow_origins {
+        origins.insert(parse(origin)?);
+    }
+    Ok(origins.into_iter().collect())
+}
+
+fn named_origins(indexed: &Indexed) -> Vec<String> {
+    let meta: Value = indexed
+        .meta
+        .as_deref()
+        .and_then(|meta| serde_json::from_str(meta).ok())
+        .unwrap_or_default();
+    let named = meta
+        .get("origins")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let base = indexed.base_url.clone().map(Value::String);
+    let all = named.into_iter().chain(base);
+    let mut origins: Vec<String> = all
+        .filter_map(|origin| Some(Origin::parse(origin.as_str()?).ok()?.to_string()))
+        .collect();
+    origins.sort();
+    origins.dedup();
+    origins
+}
+
+/// Added, removed and changed tools.
+fn compare(
+    before: &BTreeMap<String, Digest>,
+    staged: &Staged,
+) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let after: BTreeMap<&str, &Digest> = staged
+        .tools
+        .iter()
+        .map(|tool| (tool.name.as_str(), &tool.digest))
+        .collect();
+    let added = after
+        .keys()
+        .filter(|name| !before.contains_key(**name))
+        .map(|name| (*name).to_owned());
+    let removed = before
+        .keys()
+        .filter(|name| !after.contains_key(name.as_str()))
+        .cloned();
+    let changed = before
+        .iter()
+        .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
+        .map(|(name, _)| name.clone());
+    (added.collect(), removed.collect(), changed.collect())
+}
+
+fn next_steps(detail: &SourceDetail) -> Vec<String> {
+    let name = &detail.source.name;
+    let mut steps = Vec::new();
+    if let Some(method) = detail.auth_methods.first() {
+        let variables: Vec<String> = method
+            .variables
+            .iter()
+            .map(|variable| format!("--set {}=-", variable.name))
+            .collect();
+        steps.push(
+            format!("executor connections add {name} {}", variables.join(" "))
+                .trim_end()
+                .to_owned(),
+        );
+    }
+    steps.push(format!("executor tools search --source {name} WORDS"));
+    steps
+}

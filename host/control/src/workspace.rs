@@ -1,0 +1,126 @@
+//! A workspace: the unit of placement and isolation.
+
+use std::sync::{Arc, RwLock, Weak};
+
+use executor_runtime::{Adapter, Compiler, Identity, Sandbox, Share};
+use executor_store::{Digest, Executions, WorkspaceName};
+
+use crate::catalogue::Catalogue;
+use crate::control::Shared;
+use crate::policies::Policies;
+use crate::problem::{Problem, ProblemKind};
+use crate::programs::Programs;
+use crate::running::Running;
+
+/// One workspace of this installation.
+pub struct Workspace {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) name: WorkspaceName,
+    pub(crate) store: executor_store::Workspace,
+    pub(crate) share: Share,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) policies: RwLock<Arc<Policies>>,
+    pub(crate) programs: Programs,
+    pub(crate) running: Running,
+    this: Weak<Self>,
+}
+
+impl Workspace {
+    pub(crate) async fn open(
+        shared: Arc<Shared>,
+        name: &WorkspaceName,
+    ) -> Result<Arc<Self>, Problem> {
+        let store = executor_store::Workspace::open(&shared.home, name, shared.now_ms())?;
+        let policies = Policies::load(store.policies()?)?;
+        let workspace = Arc::new_cyclic(|this| Self {
+            shared,
+            name: name.clone(),
+            store,
+            share: Share::default(),
+            catalogue: Catalogue::default(),
+            policies: RwLock::new(Arc::new(policies)),
+            programs: Programs::default(),
+            running: Running::default(),
+            this: this.clone(),
+        });
+        workspace.adopt_bundled().await?;
+        workspace.settle_interrupted().await?;
+        Ok(workspace)
+    }
+
+    /// Itself, for what runs on after the call that began it.
+    pub(crate) fn this(&self) -> Arc<Self> {
+        self.this
+            .upgrade()
+            .expect("a workspace is only reached through its Arc")
+    }
+
+    pub(crate) fn executions(&self) -> &Executions {
+        self.store.executions()
+    }
+
+    /// The JavaScript engine of this workspace.
+    pub(crate) async fn sandbox(&self) -> Result<Arc<Sandbox>, Problem> {
+        let (identity, digest) = self.identity(executor_bundle::QUICKJS.name)?;
+        let make = || async {
+            Ok(self
+                .shared
+                .runtime
+                .sandbox(identity, self.component_bytes(&digest)?)
+                .await?)
+        };
+        self.shared.loaded.sandboxes.get(&digest, make).await
+    }
+
+    /// The TypeScript compiler of this workspace.
+    pub(crate) async fn compiler(&self) -> Result<Arc<Compiler>, Problem> {
+        let (identity, digest) = self.identity(executor_bundle::TYPESCRIPT.name)?;
+        let make = || async {
+            Ok(self
+                .shared
+                .runtime
+                .compiler(identity, self.component_bytes(&digest)?)
+                .await?)
+        };
+        self.shared.loaded.compilers.get(&digest, make).await
+    }
+
+    /// An adapter of this workspace, by its component's name.
+    pub(crate) async fn adapter(&self, name: &str) -> Result<Arc<Adapter>, Problem> {
+        let (identity, digest) = self.identity(name)?;
+        let make = || async {
+            Ok(self
+                .shared
+                .runtime
+                .adapter(identity, self.component_bytes(&digest)?)
+                .await?)
+        };
+        self.shared.loaded.adapters.get(&digest, make).await
+    }
+
+    fn identity(&self, name: &str) -> Result<(Identity, Digest), Problem> {
+        let row = self.store.component(name)?.ok_or_else(|| {
+            Problem::new(
+                ProblemKind::NotFound,
+                "no-component",
+                format!("there is no component {name}"),
+            )
+            .hint("`executor component list` shows those that there are")
+        })?;
+        Ok((
+            Identity {
+                name: row.name,
+                digest: row.digest.hex(),
+            },
+            row.digest,
+        ))
+    }
+
+    /// Ends what runs, and waits until what was recorded is synced.
+    pub(crate) async fn close(&self) {
+        self.running.abort_all();
+        if let Err(error) = self.executions().synced().await {
+            tracing::error!(%error, workspace = %self.name, "the last records were not synced");
+        }
+    }
+}

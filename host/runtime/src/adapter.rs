@@ -1,0 +1,439 @@
+//! Calls source adapters: `executor:adapter/source`.
+
+use std::sync::Arc;
+
+use executor_bindings::adapter::exports::executor::adapter::source;
+use executor_bindings::adapter::{SourceAdapter as Bindings, SourceAdapterPre};
+use executor_store::{Blobs, Cache, Staged};
+use wasmtime::Engine;
+use wasmtime::component::Linker;
+
+use crate::artifact::World;
+use crate::component::{Identity, LoadError, Loader, prepare_error};
+use crate::egress::{Egress, Scope};
+use crate::fault::CallError;
+use crate::guest::{self, Guest, Usage};
+use crate::limits::Limits;
+use crate::seams::{self, AdapterSeam};
+use crate::share::Share;
+
+/// Tells how far an index is: done, total, what.
+pub type Progress = Arc<dyn Fn(u64, Option<u64>, &str) + Send + Sync>;
+
+/// What one adapter call may use.
+#[derive(Clone)]
+pub struct AdapterContext {
+    /// Where requests may go, and what is placed into them.
+    pub scope: Scope,
+    /// Where large bodies go.
+    pub blobs: Blobs,
+    /// Where sessions are kept.
+    pub cache: Cache,
+    /// Whose session: workspace, source, connection.
+    pub session: String,
+    /// Hears of an index's progress.
+    pub progress: Option<Progress>,
+}
+
+/// An adapter's own answer that something can't be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AdapterFailure {
+    /// A stable code.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+    /// The upstream's status.
+    pub status: Option<u16>,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
+    /// When to try again, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// More, JSON.
+    pub details: Option<String>,
+}
+
+/// Why an adapter call gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum AdapterError {
+    /// The adapter said no.
+    #[error(transparent)]
+    Failed(#[from] AdapterFailure),
+    /// The adapter, or the host, broke.
+    #[error(transparent)]
+    Broken(#[from] CallError),
+}
+
+/// What an adapter says of itself.
+#[derive(Debug, Clone)]
+pub struct AdapterInfo {
+    /// The kind of source: `openapi`.
+    pub kind: String,
+    /// A title for people.
+    pub title: String,
+    /// The JSON Schema of a source's configuration.
+    pub config_schema: String,
+    /// More, JSON.
+    pub meta: Option<String>,
+}
+
+/// A document and where it is from.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Its URL, without credentials.
+    pub url: Option<String>,
+    /// Its media type, as it was served.
+    pub media_type: Option<String>,
+    /// Its bytes.
+    pub body: Vec<u8>,
+}
+
+/// What was found at a URL or in a file.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// The status, of a URL.
+    pub status: Option<u16>,
+    /// The answer's headers.
+    pub headers: Vec<(String, String)>,
+    /// The document.
+    pub document: Document,
+}
+
+/// An adapter's opinion of a probe.
+#[derive(Debug, Clone)]
+pub struct Detection {
+    /// 0 to 100.
+    pub confidence: u8,
+    /// The configuration that the source would get, JSON.
+    pub config: String,
+    /// A short name for the source.
+    pub suggested_name: String,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// More, JSON.
+    pub meta: Option<String>,
+}
+
+/// A finished index.
+pub struct Indexed {
+    /// The source's title.
+    pub title: Option<String>,
+    /// The source's version.
+    pub version: Option<String>,
+    /// Where its tools send to, unless they say otherwise.
+    pub base_url: Option<String>,
+    /// More, JSON: `origins` that the document names.
+    pub meta: Option<String>,
+    /// What it put into the sink.
+    pub staged: Staged,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// One tool call.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// The tool, without its source.
+    pub tool: String,
+    /// What `index` put down for it.
+    pub binding: Vec<u8>,
+    /// The arguments, JSON.
+    pub arguments: String,
+    /// The source's settings, JSON.
+    pub settings: String,
+}
+
+/// A tool's answer.
+#[derive(Debug, Clone)]
+pub struct ToolResponse {
+    /// The data, JSON.
+    pub data: String,
+    /// Whether the tool calls its own answer an error.
+    pub is_error: bool,
+    /// Status and headers, JSON.
+    pub metadata: Option<String>,
+}
+
+/// How a tool call ended.
+#[derive(Debug)]
+pub enum ToolOutcome {
+    /// With an answer.
+    Done(ToolResponse),
+    /// It needs answers from a person.
+    Paused {
+        /// How many questions it has.
+        questions: usize,
+    },
+}
+
+/// An adapter, ready to be instantiated.
+pub struct Adapter {
+    identity: Identity,
+    egress: Arc<Egress>,
+    pooled: Instances,
+    roomy: Instances,
+}
+
+struct Instances {
+    engine: Engine,
+    pre: SourceAdapterPre<Guest<AdapterSeam>>,
+}
+
+impl Adapter {
+    pub(crate) async fn load(
+        loader: &Loader,
+        egress: Arc<Egress>,
+        identity: Identity,
+        bytes: Arc<[u8]>,
+    ) -> Result<Self, LoadError> {
+        let pooled =
+            Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
+        let roomy = Instances::load(loader, loader.engines.roomy(), &identity, bytes).await?;
+        Ok(Self {
+            identity,
+            egress,
+            pooled,
+            roomy,
+        })
+    }
+
+    /// The adapter's name and digest.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Asks the adapter what it is.
+    ///
+    /// # Errors
+    /// When it breaks.
+    pub async fn describe(
+        &self,
+        share: &Share,
+        context: AdapterContext,
+    ) -> Result<AdapterInfo, CallError> {
+        let _permit = share.heavy().await;
+        let limits = Limits::adapter_detect();
+        let (result, _, _) = self
+            .enter(&self.roomy, &limits, context, async |bindings, store| {
+                bindings
+                    .executor_adapter_source()
+                    .call_describe(store)
+                    .await
+            })
+            .await;
+        let info = result?;
+        Ok(AdapterInfo {
+            kind: seams::plain_text(&info.kind, 64),
+            title: seams::plain_text(&info.title, 200),
+            config_schema: info.config_schema,
+            meta: info.meta,
+        })
+    }
+
+    /// Asks what a document is to this adapter; none: nothing.
+    ///
+    /// # Errors
+    /// When the adapter fails or breaks.
+    pub async fn detect(
+        &self,
+        share: &Share,
+        context: AdapterContext,
+        probe: Probe,
+    ) -> Result<Option<Detection>, AdapterError> {
+        let _permit = share.heavy().await;
+        let limits = Limits::adapter_detect();
+        let probe = source::Probe {
+            url: probe.document.url.clone(),
+            status: probe.status,
+            headers: probe.headers,
+            document: wire_document(probe.document),
+        };
+        let (result, _, _) = self
+            .enter(&self.roomy, &limits, context, async |bindings, store| {
+                bindings
+                    .executor_adapter_source()
+                    .call_detect(store, &probe)
+                    .await
+            })
+            .await;
+        let detection = result?.map_err(seams::failure)?;
+        Ok(detection.map(|found| Detection {
+            confidence: found.confidence.min(100),
+            config: found.config,
+            suggested_name: seams::plain_text(&found.suggested_name, 64),
+            warnings: found
+                .warnings
+                .iter()
+                .take(100)
+                .map(|warning| seams::plain_text(warning, 1_000))
+                .collect(),
+            meta: found.meta,
+        }))
+    }
+
+    /// Makes tools of a document.
+    ///
+    /// # Errors
+    /// When the document is refused, or the adapter breaks.
+    pub async fn index(
+        &self,
+        share: &Share,
+        context: AdapterContext,
+        config: String,
+        settings: String,
+        document: Option<Document>,
+    ) -> Result<Indexed, AdapterError> {
+        let _permit = share.heavy().await;
+        let limits = Limits::adapter_index();
+        let request = source::IndexRequest {
+            config,
+            settings,
+            document: document.map(wire_document),
+            meta: None,
+        };
+        let (result, usage, staged) = self
+            .enter(
+                &self.roomy,
+                &limits,
+                context.indexing(),
+                async |bindings, store| {
+                    bindings
+                        .executor_adapter_source()
+                        .call_index(store, &request)
+                        .await
+                },
+            )
+            .await;
+        let summary = result?.map_err(seams::failure)?;
+        Ok(Indexed {
+            title: summary.title.map(|title| seams::plain_text(&title, 200)),
+            version: summary
+                .version
+                .map(|version| seams::plain_text(&version, 100)),
+            base_url: summary.base_url,
+            meta: summary.meta,
+            staged,
+            usage,
+        })
+    }
+
+    /// Calls a tool.
+    ///
+    /// Dropping the future drops the instance and its request.
+    ///
+    /// # Errors
+    /// When the tool fails, or the adapter breaks.
+    pub async fn invoke(
+        &self,
+        share: &Share,
+        context: AdapterContext,
+        call: ToolCall,
+    ) -> Result<ToolOutcome, AdapterError> {
+        let _permit = share.adapter().await;
+        let limits = Limits::adapter_invoke();
+        let call = source::Call {
+            tool: call.tool,
+            binding: call.binding,
+            arguments: call.arguments,
+            settings: call.settings,
+            resume: None,
+            meta: None,
+        };
+        let (result, _, _) = self
+            .enter(&self.pooled, &limits, context, async |bindings, store| {
+                bindings
+                    .executor_adapter_source()
+                    .call_invoke(store, &call)
+                    .await
+            })
+            .await;
+        match result?.map_err(seams::failure)? {
+            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused {
+                questions: pause.questions.len(),
+            }),
+            source::Outcome::Done(done) => {
+                check_json(&done.data, "data")?;
+                Ok(ToolOutcome::Done(ToolResponse {
+                    data: done.data,
+                    is_error: done.is_error,
+                    metadata: done
+                        .metadata
+                        .filter(|metadata| check_json(metadata, "metadata").is_ok()),
+                }))
+            }
+        }
+    }
+
+    async fn enter<T>(
+        &self,
+        instances: &Instances,
+        limits: &Limits,
+        context: AdapterContext,
+        run: impl AsyncFnOnce(
+            &Bindings,
+            &mut wasmtime::Store<Guest<AdapterSeam>>,
+        ) -> wasmtime::Result<T>,
+    ) -> (Result<T, CallError>, Usage, Staged) {
+        let seam = AdapterSeam::new(self.egress.clone(), context);
+        let mut store = guest::store(&instances.engine, limits, seam);
+        let (result, usage) = guest::call(&self.identity.name, limits, &mut store, async |store| {
+            let bindings = instances.pre.instantiate_async(&mut *store).await?;
+            run(&bindings, store).await
+        })
+        .await;
+        let staged = store.data_mut().seam.take_staged();
+        (result, usage, staged)
+    }
+}
+
+impl Instances {
+    async fn load(
+        loader: &Loader,
+        engine: &Engine,
+        identity: &Identity,
+        bytes: Arc<[u8]>,
+    ) -> Result<Self, LoadError> {
+        let component = loader
+            .component(engine, identity, World::SourceAdapter, bytes)
+            .await?;
+        let mut linker: Linker<Guest<AdapterSeam>> = Linker::new(engine);
+        let pre = seams::add_to_linker(&mut linker)
+            .and_then(|()| linker.instantiate_pre(&component))
+            .and_then(SourceAdapterPre::new)
+            .map_err(|source| prepare_error(identity, source))?;
+        Ok(Self {
+            engine: engine.clone(),
+            pre,
+        })
+    }
+}
+
+impl AdapterContext {
+    fn indexing(mut self) -> Self {
+        self.progress.get_or_insert_with(|| Arc::new(|_, _, _| {}));
+        self
+    }
+}
+
+fn wire_document(document: Document) -> source::Document {
+    source::Document {
+        url: document.url,
+        media_type: document.media_type,
+        body: document.body,
+    }
+}
+
+/// What an adapter calls JSON must be JSON: it goes on to programs as it is.
+fn check_json(text: &str, what: &str) -> Result<(), AdapterFailure> {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(AdapterFailure {
+            code: "adapter-garbage".into(),
+            message: format!("the adapter answered {what} that is not JSON: {error}"),
+            status: None,
+            retryable: false,
+            retry_after_ms: None,
+            details: None,
+        }),
+    }
+}

@@ -1,0 +1,144 @@
+//! What comes back: decompressed, bounded in size and in silence, with
+//! echoed secrets taken out.
+
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use futures::TryStreamExt as _;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::io::{AsyncRead, AsyncReadExt as _, BufReader};
+use tokio_util::io::StreamReader;
+
+use super::redact::Redactor;
+
+/// Silence after which a body is given up.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Bytes of one read.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Bytes of one body after decompression; what is larger is no API answer.
+const BODY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Why a body ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("the upstream went silent for {} s in the middle of its answer", IDLE_TIMEOUT.as_secs())]
+    Idle,
+    #[error("the answer is larger than {BODY_BYTES} bytes")]
+    TooLarge,
+    #[error("the answer ended early: {0}")]
+    Truncated(io::Error),
+}
+
+/// A response's body, read in order.
+pub(crate) struct Body {
+    reader: Option<Pin<Box<dyn AsyncRead + Send>>>,
+    redactor: Redactor,
+    ready: Vec<u8>,
+    received: u64,
+}
+
+impl Body {
+    pub(crate) fn new(headers: &mut HeaderMap, incoming: Incoming, redactor: Redactor) -> Self {
+        let stream = incoming.into_data_stream().map_err(io::Error::other);
+        let raw = BufReader::new(StreamReader::new(stream));
+        let encoding = headers
+            .get(CONTENT_ENCODING)
+            .and_then(|value| value.to_str().ok());
+        let reader: Option<Pin<Box<dyn AsyncRead + Send>>> =
+            match encoding.map(str::to_ascii_lowercase).as_deref() {
+                Some("gzip" | "x-gzip") => Some(Box::pin(GzipDecoder::new(raw))),
+                Some("deflate") => Some(Box::pin(ZlibDecoder::new(raw))),
+                Some("br") => Some(Box::pin(BrotliDecoder::new(raw))),
+                _ => {
+                    return Self {
+                        reader: Some(Box::pin(raw)),
+                        redactor,
+                        ready: Vec::new(),
+                        received: 0,
+                    };
+                }
+            };
+        headers.remove(CONTENT_ENCODING);
+        headers.remove(http::header::CONTENT_LENGTH);
+        Self {
+            reader,
+            redactor,
+            ready: Vec::new(),
+            received: 0,
+        }
+    }
+
+    /// A body that is already here.
+    #[cfg(test)]
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            reader: None,
+            redactor: Redactor::default(),
+            ready: bytes,
+            received: 0,
+        }
+    }
+
+    /// Up to `len` bytes; empty at the end; none when `wait` passes first.
+    pub(crate) async fn read(
+        &mut self,
+        len: usize,
+        wait: Duration,
+    ) -> Result<Option<Vec<u8>>, BodyError> {
+        while self.ready.is_empty() && self.reader.is_some() {
+            let Ok(filled) = tokio::time::timeout(wait, self.fill()).await else {
+                return Ok(None);
+            };
+            filled?;
+        }
+        let rest = self.ready.split_off(self.ready.len().min(len));
+        Ok(Some(std::mem::replace(&mut self.ready, rest)))
+    }
+
+    /// The whole body as far as `limit`.
+    pub(crate) async fn read_all(&mut self, limit: usize) -> Result<Vec<u8>, BodyError> {
+        let mut all = Vec::new();
+        loop {
+            let chunk = self
+                .read(READ_BYTES, IDLE_TIMEOUT)
+                .await?
+                .ok_or(BodyError::Idle)?;
+            if chunk.is_empty() {
+                return Ok(all);
+            }
+            all.extend_from_slice(&chunk);
+            if all.len() > limit {
+                return Err(BodyError::TooLarge);
+            }
+        }
+    }
+
+    async fn fill(&mut self) -> Result<(), BodyError> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(());
+        };
+        let mut chunk = Vec::with_capacity(READ_BYTES);
+        let read = tokio::time::timeout(IDLE_TIMEOUT, reader.read_buf(&mut chunk)).await;
+        let count = read
+            .map_err(|_| BodyError::Idle)?
+            .map_err(BodyError::Truncated)?;
+        self.received += count as u64;
+        if self.received > BODY_BYTES {
+            return Err(BodyError::TooLarge);
+        }
+        if count == 0 {
+            self.reader = None;
+            self.ready.extend(self.redactor.finish());
+        } else {
+            self.ready.extend(self.redactor.push(chunk));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,361 @@
+//! The one way out: every request of every guest leaves through here.
+//!
+//! Canonicalise → pinned or granted origin → safe method where a read was
+//! promised → credential placed → name resolved once, special addresses
+//! refused → pooled client → bounded, decompressed, redacted, recorded.
+//! Redirects are never followed.
+
+mod address;
+mod body;
+mod connect;
+mod credential;
+mod origin;
+mod redact;
+mod scope;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use http::{Method, Request, Uri};
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use url::Url;
+
+pub(crate) use body::{Body, BodyError, IDLE_TIMEOUT};
+use connect::{ConnectError, Connector};
+pub use credential::{Credential, CredentialMethod, Location, Placement, Secret};
+pub use origin::{HostPort, Origin, OriginError};
+pub use scope::{Capture, MethodRule, Observer, RequestPreview, RequestRecord, Scope};
+
+/// Time that an upstream has to begin its answer.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(110);
+
+/// Connections that stay open to one origin.
+const IDLE_CONNECTIONS: usize = 32;
+
+/// Headers that a guest may not set: they belong to the connection, or to
+/// the credential.
+const HOST_HEADERS: [&str; 13] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// A request as a guest makes it.
+#[derive(Debug, Clone, Default)]
+pub struct Outgoing {
+    /// GET, POST, …
+    pub method: String,
+    /// An absolute URL.
+    pub url: String,
+    /// Its headers.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Auth methods to place; none: those of the running tool.
+    pub auth: Option<Vec<String>>,
+}
+
+/// An answer; its body is still to be read.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+}
+
+/// Why a request brought no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct EgressError {
+    /// A stable code: `denied-origin`, `denied-address`, `denied-method`,
+    /// `denied-header`, `invalid-request`, `too-many-requests`,
+    /// `connect-failed`, `timeout`, `outcome-unknown`, `connection-lost`,
+    /// `upstream-truncated`, `captured`.
+    pub code: &'static str,
+    /// What happened and, for a denial, what would allow it.
+    pub message: String,
+    /// Whether the same request may succeed later.
+    pub retryable: bool,
+}
+
+impl EgressError {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            retryable: false,
+        }
+    }
+
+    fn retryable(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            retryable: true,
+            ..Self::new(code, message)
+        }
+    }
+}
+
+type HttpClient = Client<Connector, Full<Bytes>>;
+
+/// The clients of one daemon: one for each source and set of grants, so that
+/// what was granted to one is no open connection of another.
+#[derive(Default)]
+pub struct Egress {
+    clients: Mutex<HashMap<String, HttpClient>>,
+}
+
+impl Egress {
+    /// Sends one request within what `scope` allows.
+    pub(crate) async fn send(
+        &self,
+        scope: &Scope,
+        outgoing: Outgoing,
+    ) -> Result<Answer, EgressError> {
+        let mut url = Url::parse(&outgoing.url).map_err(|_| {
+            EgressError::new(
+                "invalid-request",
+                format!("{:?} is not a URL", outgoing.url),
+            )
+        })?;
+        url.set_fragment(None);
+        let method = Method::from_bytes(outgoing.method.as_bytes()).map_err(|_| {
+            EgressError::new(
+                "invalid-request",
+                format!("{:?} is not a method", outgoing.method),
+            )
+        })?;
+        let origin = scope.admit(&url, &method)?;
+        let mut request = Request::new(Full::new(Bytes::from(outgoing.body.clone())));
+        *request.headers_mut() = checked_headers(&outgoing.headers)?;
+        if scope.captures(&method) {
+            return Err(scope.capture(&outgoing, &method, &url));
+        }
+        let path = url.path().to_owned();
+        if let Some(credential) = scope.credential_for(&origin) {
+            credential
+                .place(&mut url, &mut request, outgoing.auth.as_deref())
+                .map_err(|error| EgressError::new("invalid-request", error.to_string()))?;
+        }
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri(&url)?;
+        let begun = Instant::now();
+        let result = self.exchange(scope, &method, request).await;
+        scope.observe(RequestRecord {
+            method: method.to_string(),
+            origin: origin.to_string(),
+            path,
+            status: result.as_ref().ok().map(|answer| answer.status),
+            error: result.as_ref().err().map(|error| error.code),
+            duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        });
+        result
+    }
+
+    /// Gets a document: a plain GET, its body read as far as `limit` bytes.
+    ///
+    /// # Errors
+    /// When it is denied, can't be reached, or is larger.
+    pub async fn fetch(
+        &self,
+        scope: &Scope,
+        url: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Fetched, EgressError> {
+        let outgoing = Outgoing {
+            method: "GET".into(),
+            url: url.to_owned(),
+            headers: vec![
+                ("accept".into(), accept.into()),
+                ("user-agent".into(), b"executor".to_vec()),
+            ],
+            ..Outgoing::default()
+        };
+        let mut answer = self.send(scope, outgoing).await?;
+        let body = answer.body.read_all(limit).await.map_err(body_error)?;
+        let headers = answer.headers.iter().map(|(name, value)| {
+            (
+                name.as_str().to_owned(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        });
+        Ok(Fetched {
+            status: answer.status,
+            headers: headers.collect(),
+            body,
+        })
+    }
+
+    async fn exchange(
+        &self,
+        scope: &Scope,
+        method: &Method,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, EgressError> {
+        let client = self.client(scope);
+        let sent = tokio::time::timeout(HEADERS_TIMEOUT, client.request(request)).await;
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(request_error(method, &error)),
+            Err(_) => {
+                return Err(no_answer(
+                    method,
+                    "timeout",
+                    format!("no answer within {} s", HEADERS_TIMEOUT.as_secs()),
+                ));
+            }
+        };
+        let (parts, incoming) = response.into_parts();
+        let redactor = scope.redactor();
+        let mut headers = parts.headers;
+        headers.remove(SET_COOKIE);
+        for value in headers.values_mut() {
+            let clean = redactor.text(value.as_bytes());
+            if clean != value.as_bytes() {
+                *value = HeaderValue::from_bytes(&clean)
+                    .unwrap_or_else(|_| HeaderValue::from_static("[redacted]"));
+            }
+        }
+        let body = Body::new(&mut headers, incoming, redactor);
+        Ok(Answer {
+            status: parts.status.as_u16(),
+            headers,
+            body,
+        })
+    }
+
+    fn client(&self, scope: &Scope) -> HttpClient {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(Duration::from_secs(60))
+                .pool_max_idle_per_host(IDLE_CONNECTIONS)
+                .build(Connector::new(&scope.allowed_hosts))
+        };
+        clients.entry(scope.pool_key()).or_insert_with(make).clone()
+    }
+
+    /// Closes the idle connections of a source that was removed or changed.
+    pub fn forget(&self, pool: &str) {
+        let prefix = format!("{pool} ");
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|key, _| !key.starts_with(&prefix));
+    }
+}
+
+/// A document that was fetched.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The status.
+    pub status: u16,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its body, decompressed.
+    pub body: Vec<u8>,
+}
+
+impl Fetched {
+    /// The first header of a name, in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(header, _)| header == name)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+pub(crate) fn body_error(error: BodyError) -> EgressError {
+    match error {
+        BodyError::Idle => EgressError::retryable("timeout", error.to_string()),
+        BodyError::TooLarge => EgressError::new("upstream-too-large", error.to_string()),
+        BodyError::Truncated(_) => EgressError::retryable("upstream-truncated", error.to_string()),
+    }
+}
+
+fn checked_headers(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, EgressError> {
+    let mut checked = HeaderMap::with_capacity(headers.len() + 2);
+    for (name, value) in headers {
+        let invalid =
+            |what: &str| EgressError::new("invalid-request", format!("header {name:?} {what}"));
+        let name =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("has no valid name"))?;
+        if HOST_HEADERS.contains(&name.as_str()) {
+            return Err(EgressError::new(
+                "denied-header",
+                format!("header {name:?} is set by the host alone"),
+            ));
+        }
+        let value = HeaderValue::from_bytes(value)
+            .map_err(|_| invalid("holds a line break or control character"))?;
+        checked.append(name, value);
+    }
+    checked.insert(
+        ACCEPT_ENCODING,
+        HeaderValue::from_static("gzip, br, deflate"),
+    );
+    checked.remove(HOST);
+    Ok(checked)
+}
+
+fn uri(url: &Url) -> Result<Uri, EgressError> {
+    url.as_str().parse().map_err(|error| {
+        EgressError::new("invalid-request", format!("{url} can't be sent: {error}"))
+    })
+}
+
+/// A request that failed on its way: before it was sent, or at an unknown time.
+fn request_error(method: &Method, error: &hyper_util::client::legacy::Error) -> EgressError {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = source {
+        match current.downcast_ref::<ConnectError>() {
+            Some(special @ ConnectError::Special { host, .. }) => {
+                return EgressError::new(
+                    "denied-address",
+                    format!("{special}: add the source with --allow-host {host} to allow it"),
+                );
+            }
+            Some(other) => return EgressError::retryable("connect-failed", other.to_string()),
+            None => source = current.source(),
+        }
+    }
+    no_answer(
+        method,
+        "connection-lost",
+        format!("the upstream broke off: {}", innermost(error)),
+    )
+}
+
+/// Whether a request took effect is unknown once it may have been sent.
+fn no_answer(method: &Method, code: &'static str, message: String) -> EgressError {
+    if method.is_safe() {
+        EgressError::retryable(code, message)
+    } else {
+        EgressError::new(
+            "outcome-unknown",
+            format!("{message}; whether the request took effect is unknown"),
+        )
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut current = error;
+    while let Some(source) = current.source() {
+        current = source;
+    }
+    current.to_string()
+}

@@ -1,0 +1,45 @@
+//! The wasmtime runtime: the only crate that knows wasmtime.
+//!
+//! It compiles components once, links each to what it was granted and to
+//! nothing else, gives every call a fresh store with bounds, and carries
+//! calls between guests and the host: the bridge of sandboxes, the HTTP of
+//! adapters. It knows no catalogue, no policy and no database; who may do
+//! what is decided above it.
+
+mod adapter;
+mod artifact;
+mod bridge;
+mod cache;
+mod compiler;
+mod component;
+mod egress;
+mod engine;
+mod fault;
+mod guest;
+pub mod limits;
+mod runtime;
+mod sandbox;
+mod seams;
+mod share;
+mod wasi;
+
+pub use adapter::{
+    Adapter, AdapterContext, AdapterError, AdapterFailure, AdapterInfo, Detection, Document,
+    Indexed, Probe, Progress, ToolCall, ToolOutcome, ToolResponse,
+};
+pub use artifact::{Artifact, ArtifactError, World, inspect};
+pub use bridge::{BridgeHost, Call, History, Inputs, Output, RecordedCall, Settled, full_path};
+pub use cache::CompiledCache;
+pub use compiler::{CompileError, Compiler, Diagnostic};
+pub use component::{Identity, LoadError};
+pub use egress::{
+    Capture, Credential, CredentialMethod, Egress, EgressError, Fetched, HostPort, Location,
+    MethodRule, Observer, Origin, OriginError, Outgoing, Placement, RequestPreview, RequestRecord,
+    Scope, Secret,
+};
+pub use engine::Engines;
+pub use fault::{CallError, Fault, FaultKind};
+pub use guest::Usage;
+pub use runtime::{Runtime, RuntimeError};
+pub use sandbox::{Failure, Module, Run, RunEnd, RunRequest, Sandbox};
+pub use share::Share;

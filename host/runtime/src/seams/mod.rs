@@ -1,0 +1,106 @@
+//! What an adapter imports, one file an interface. This list is the host as
+//! an adapter sees it.
+
+mod blobs;
+mod catalog_sink;
+mod http;
+mod interaction;
+mod session;
+
+use std::sync::Arc;
+
+use executor_bindings::adapter::executor::adapter as wit;
+use executor_store::Staged;
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::adapter::{AdapterContext, AdapterFailure};
+use crate::egress::{Egress, EgressError};
+use crate::guest::Guest;
+
+/// The state of one adapter call.
+pub(crate) struct AdapterSeam {
+    egress: Arc<Egress>,
+    context: AdapterContext,
+    sink: Option<catalog_sink::Sink>,
+}
+
+impl AdapterSeam {
+    /// A call may write to the sink where its context hears of progress,
+    /// which is where it indexes.
+    pub(crate) fn new(egress: Arc<Egress>, context: AdapterContext) -> Self {
+        let sink = context.progress.clone().map(catalog_sink::Sink::new);
+        Self {
+            egress,
+            context,
+            sink,
+        }
+    }
+
+    pub(crate) fn take_staged(&mut self) -> Staged {
+        self.sink
+            .take()
+            .map(catalog_sink::Sink::into_staged)
+            .unwrap_or_default()
+    }
+}
+
+pub(crate) fn add_to_linker(linker: &mut Linker<Guest<AdapterSeam>>) -> wasmtime::Result<()> {
+    crate::wasi::add_to_linker(linker)?;
+    wit::types::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::blobs::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::http::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::catalog_sink::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::session::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::interaction::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+}
+
+impl wit::types::Host for Guest<AdapterSeam> {}
+
+/// A guest's failure, its texts made harmless.
+pub(crate) fn failure(failure: wit::types::Failure) -> AdapterFailure {
+    AdapterFailure {
+        code: plain_text(&failure.code, 64),
+        message: plain_text(&failure.message, 4_000),
+        status: failure.status,
+        retryable: failure.retryable,
+        retry_after_ms: failure.retry_after_ms,
+        details: failure
+            .details
+            .filter(|details| details.len() <= 256 * 1024)
+            .filter(|details| serde_json::from_str::<serde::de::IgnoredAny>(details).is_ok()),
+    }
+}
+
+/// A failure as the host tells it to a guest.
+fn host_failure(code: &str, message: impl Into<String>) -> wit::types::Failure {
+    wit::types::Failure {
+        code: code.into(),
+        message: message.into(),
+        status: None,
+        retryable: false,
+        retry_after_ms: None,
+        details: None,
+    }
+}
+
+fn egress_failure(error: &EgressError) -> wit::types::Failure {
+    wit::types::Failure {
+        retryable: error.retryable,
+        ..host_failure(error.code, error.message.clone())
+    }
+}
+
+/// A text from outside without control characters but newlines and tabs, and
+/// no longer than `limit` characters.
+pub(crate) fn plain_text(text: &str, limit: usize) -> String {
+    text.chars()
+        .filter(|character| matches!(character, '\n' | '\t') || !is_control(*character))
+        .take(limit)
+        .collect()
+}
+
+/// Controls of terminals, and of the direction that text is shown in.
+fn is_control(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}

@@ -1,0 +1,321 @@
+//! One connection: requests in, answers out, until either side ends it.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, Response};
+use axum::response::IntoResponse;
+use executor_control::{Caller, Surface};
+use futures::FutureExt;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tower_service::Service;
+
+use crate::access::Access;
+use crate::http::{Failure, HEALTH};
+
+/// How long a client may take to send a request's head, and how long a
+/// connection may lie idle.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
+/// Bytes of a request's head; also the read buffer of a connection.
+const HEAD_LIMIT_BYTES: usize = 64 * 1024;
+/// A client's name as it says it, in characters.
+const CLIENT_LIMIT: usize = 64;
+/// By which a client says what it is.
+const CLIENT_HEADER: &str = "x-executor-client";
+
+/// Which way a connection came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// Anybody on this machine, until the token is shown.
+    Tcp,
+    /// A process of the daemon's own user.
+    Unix,
+}
+
+/// What all connections share.
+pub(crate) struct Door {
+    pub(crate) access: Access,
+    pub(crate) router: Router,
+}
+
+/// Serves a connection to its end. When `stop` turns true the request that
+/// runs is answered and the connection is closed.
+pub(crate) async fn serve(
+    door: Arc<Door>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    transport: Transport,
+    mut stop: watch::Receiver<bool>,
+) {
+    let usual = Arc::new(caller(transport, None));
+    let service =
+        service_fn(move |request| answer(door.clone(), transport, usual.clone(), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_LIMIT_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Resolves once the daemon is to end, or nobody is left who could say so.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn answer(
+    door: Arc<Door>,
+    transport: Transport,
+    usual: Arc<Caller>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let answer = AssertUnwindSafe(enter(&door, transport, usual, request))
+        .catch_unwind()
+        .await;
+    Ok(match answer {
+        Ok(Ok(response)) => response,
+        Ok(Err(failure)) => failure.into_response(),
+        Err(panic) => panicked(panic.as_ref()).into_response(),
+    })
+}
+
+/// Checks who asks, before anything looks at what is asked.
+async fn enter<B>(
+    door: &Door,
+    transport: Transport,
+    usual: Arc<Caller>,
+    mut request: Request<B>,
+) -> Result<Response<Body>, Failure>
+where
+    B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    if transport == Transport::Tcp {
+        door.access.check_site(request.uri(), request.headers())?;
+        if request.uri().path() != HEALTH {
+            door.access.check_token(request.headers())?;
+        }
+    }
+    let caller = match client(request.headers()) {
+        Some(client) => Arc::new(caller(transport, Some(client))),
+        None => usual,
+    };
+    request.extensions_mut().insert(caller);
+    let answered = door.router.clone().call(request.map(Body::new)).await;
+    Ok(answered.unwrap_or_else(|never| match never {}))
+}
+
+fn caller(transport: Transport, client: Option<&str>) -> Caller {
+    let (surface, usual) = match transport {
+        Transport::Tcp => (Surface::Http, "http"),
+        Transport::Unix => (Surface::Cli, "cli"),
+    };
+    // Whoever holds the owner's token, or is the owner's own process, is the
+    // owner, who may approve.
+    Caller {
+        account: "local".to_owned(),
+        client: client.unwrap_or(usual).to_owned(),
+        surface,
+        may_approve: true,
+    }
+}
+
+fn client(headers: &HeaderMap) -> Option<&str> {
+    let name = headers.get(CLIENT_HEADER)?.to_str().ok()?.trim();
+    (!name.is_empty() && name.len() <= CLIENT_LIMIT).then_some(name)
+}
+
+/// A handler broke: the details go to the log, and their number to both.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    let mut number = [0; 8];
+    // Without randomness the number is zero, and the log still has the time.
+    let _ = getrandom::fill(&mut number);
+    let correlation = hex::encode(number);
+    tracing::error!(%correlation, panic = message, "a request broke the daemon's code");
+    Failure::broken(&correlation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::test_routes;
+    use axum::http::{HeaderValue, StatusCode};
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::Notify;
+
+    const ADDRESS: &str = "127.0.0.1:4788";
+
+    fn door(router: Router) -> Door {
+        let access = Access::new(ADDRESS.parse().unwrap(), &[], |token| token == "right").unwrap();
+        Door { access, router }
+    }
+
+    async fn ask(
+        router: Router,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        transport: Transport,
+    ) -> StatusCode {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .body(Body::empty())
+            .unwrap();
+        request
+            .headers_mut()
+            .insert("host", HeaderValue::from_static(ADDRESS));
+        if let Some(token) = token {
+            let value = format!("Bearer {token}");
+            request
+                .headers_mut()
+                .insert("authorization", value.parse().unwrap());
+        }
+        let usual = Arc::new(caller(transport, None));
+        let door = door(router);
+        let answer = enter(&door, transport, usual, request).await;
+        answer.unwrap_or_else(IntoResponse::into_response).status()
+    }
+
+    /// A router in which being reached is success.
+    fn open() -> Router {
+        Router::new().fallback(|| async { StatusCode::OK })
+    }
+
+    #[tokio::test]
+    async fn every_route_answers_401_without_a_token() {
+        let routes = test_routes();
+        assert!(routes.len() > 30, "the table has {} routes", routes.len());
+        for (method, path) in routes {
+            let expect = if path == HEALTH {
+                StatusCode::OK
+            } else {
+                StatusCode::UNAUTHORIZED
+            };
+            for token in [None, Some("wrong"), Some("")] {
+                let status = ask(open(), &method, &path, token, Transport::Tcp).await;
+                assert_eq!(status, expect, "{method} {path} {token:?}");
+            }
+            assert_eq!(
+                ask(open(), &method, &path, Some("right"), Transport::Tcp).await,
+                StatusCode::OK
+            );
+            assert_eq!(
+                ask(open(), &method, &path, None, Transport::Unix).await,
+                StatusCode::OK
+            );
+        }
+        for path in [
+            "/",
+            "/nothing",
+            "/v1/health/",
+            "//v1/health",
+            "/v1/health%2f",
+            "/V1/HEALTH",
+        ] {
+            let status = ask(open(), "GET", path, None, Transport::Tcp).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_breaks_is_a_500_with_a_number() {
+        let router = Router::new().route("/x", get(|| async { panic!("oh {}", 1) as StatusCode }));
+        let (client, server) = tokio::io::duplex(64 * 1024);
+        let (_stop, stopped) = watch::channel(false);
+        let serving = tokio::spawn(serve(
+            Arc::new(door(router)),
+            server,
+            Transport::Unix,
+            stopped,
+        ));
+        let text = exchange(
+            client,
+            "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        )
+        .await;
+        assert!(text.starts_with("HTTP/1.1 500"), "{text}");
+        assert!(
+            text.contains("\"correlation\":\"") && !text.contains("oh 1"),
+            "{text}"
+        );
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn stopping_answers_what_runs_and_then_closes() {
+        let (entered, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (telling, waiting) = (entered.clone(), go.clone());
+        let slow = move || async move {
+            telling.notify_one();
+            waiting.notified().await;
+            "done"
+        };
+        let (client, server) = tokio::io::duplex(64 * 1024);
+        let (stop, stopped) = watch::channel(false);
+        let door = door(Router::new().route("/slow", get(slow)));
+        let serving = tokio::spawn(serve(Arc::new(door), server, Transport::Unix, stopped));
+        let asking = tokio::spawn(exchange(client, "GET /slow HTTP/1.1\r\nhost: x\r\n\r\n"));
+        entered.notified().await;
+        stop.send(true).unwrap();
+        go.notify_one();
+        let text = asking.await.unwrap();
+        assert!(
+            text.starts_with("HTTP/1.1 200") && text.ends_with("done"),
+            "{text}"
+        );
+        serving.await.unwrap();
+    }
+
+    async fn exchange(mut client: tokio::io::DuplexStream, request: &str) -> String {
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut text = String::new();
+        client.read_to_string(&mut text).await.unwrap();
+        text
+    }
+
+    #[test]
+    fn a_client_says_who_it_is_within_bounds() {
+        let named = |name: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(
+                CLIENT_HEADER,
+                HeaderValue::from_bytes(name.as_bytes()).unwrap(),
+            );
+            client(&headers).map(str::to_owned)
+        };
+        assert_eq!(named("claude").as_deref(), Some("claude"));
+        assert_eq!(named(""), None);
+        assert_eq!(named(&"x".repeat(65)), None);
+        assert_eq!(named("\u{e9}"), None);
+        let unix = caller(Transport::Unix, None);
+        assert_eq!((unix.client.as_str(), unix.surface), ("cli", Surface::Cli));
+        assert_eq!(caller(Transport::Tcp, Some("x")).client, "x");
+    }
+}

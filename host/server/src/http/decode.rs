@@ -1,0 +1,328 @@
+//! Requests into values, each bounded, each error saying what and where.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use executor_control::Caller;
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::failure::Failure;
+
+/// Bytes of a body, where nothing large is sent.
+pub(super) const BODY_LIMIT_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of a body that carries a document or a component.
+pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 64 * 1024 * 1024;
+/// How long a body may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Who asks: put there by the door.
+pub(super) struct Who(pub(super) Arc<Caller>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        // Only a request that did not pass the door has none.
+        parts
+            .extensions
+            .get::<Arc<Caller>>()
+            .cloned()
+            .map(Self)
+            .ok_or_else(Failure::unauthorized)
+    }
+}
+
+/// The parts of the path.
+pub(super) struct Segments<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segments<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        path.map(|Path(segments)| Self(segments))
+            .map_err(|rejection| {
+                Failure::invalid_request(format!(
+                    "the path can't be read: {}",
+                    rejection.body_text()
+                ))
+            })
+    }
+}
+
+/// The query, of which every name has to be known.
+pub(super) struct Parameters<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(query)| Self(query))
+            .map_err(|rejection| {
+                Failure::invalid_request(format!(
+                    "the query can't be read: {}",
+                    rejection.body_text()
+                ))
+            })
+    }
+}
+
+/// A JSON body of at most `LIMIT` bytes.
+pub(super) struct Json<T, const LIMIT: usize = BODY_LIMIT_BYTES>(pub(super) T);
+
+/// A JSON body that may carry a document or a component.
+pub(super) type LargeJson<T> = Json<T, LARGE_BODY_LIMIT_BYTES>;
+
+impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for Json<T, LIMIT> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let bytes = read(&parts.headers, body, LIMIT).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// No body, or an empty object.
+pub(super) struct Nothing;
+
+impl<S: Send + Sync> FromRequest<S> for Nothing {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, 1024).await?;
+        match bytes.trim_ascii() {
+            b"" | b"{}" => Ok(Self),
+            _ => Err(Failure::invalid_request(
+                "this path takes no body: send none, or {}".to_owned(),
+            )),
+        }
+    }
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let media_type = value
+        .to_str()
+        .unwrap_or("")
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim();
+    let json = media_type.eq_ignore_ascii_case("application/json")
+        || media_type.len() > 5 && media_type.to_ascii_lowercase().ends_with("+json");
+    if json {
+        Ok(())
+    } else {
+        Err(Failure::wrong_media_type())
+    }
+}
+
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let said = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if said.is_some_and(|length| length > limit as u64) {
+        return Err(Failure::too_large(limit));
+    }
+    tokio::time::timeout(BODY_TIMEOUT, collect(body, limit))
+        .await
+        .unwrap_or_else(|_| Err(Failure::too_slow(BODY_TIMEOUT.as_secs())))
+}
+
+/// Most bodies come in one piece, which is not copied.
+async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| Failure::body_lost())?.into_data() else {
+            continue;
+        };
+        if first.len() + all.len() + piece.len() > limit {
+            return Err(Failure::too_large(limit));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = piece;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&std::mem::take(&mut first));
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(if all.is_empty() { first } else { all.into() })
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(Failure::invalid_json(
+            "the request has no body, and JSON is needed".to_owned(),
+            json!({}),
+        ));
+    }
+    serde_json::from_slice(bytes).map_err(|error| explain::<T>(bytes, &error))
+}
+
+/// Says where a body is wrong. It is read again with an eye on where the
+/// reader stands, which no good request pays for.
+fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Failure {
+    let mut details = json!({ "line": error.line(), "column": error.column() });
+    if error.is_syntax() || error.is_eof() {
+        return Failure::invalid_json(
+            format!("the request's body is no valid JSON: {error}"),
+            details,
+        );
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let field = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Err(again) => again.path().to_string(),
+        Ok(_) => ".".to_owned(),
+    };
+    if field == "." {
+        return Failure::invalid_field(
+            format!("the request's body does not fit: {error}"),
+            details,
+        );
+    }
+    details["field"] = field.as_str().into();
+    Failure::invalid_field(
+        format!("the request's body does not fit, at `{field}`: {error}"),
+        details,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Body1 {
+        #[expect(dead_code, reason = "it is there to be refused")]
+        outer: Inner,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        #[expect(dead_code, reason = "it is there to be refused")]
+        count: u8,
+    }
+
+    #[track_caller]
+    fn refused(body: &str, expect: &str) {
+        let line =
+            String::from_utf8(parse::<Body1>(body.as_bytes()).unwrap_err().to_line()).unwrap();
+        assert!(line.contains(expect), "{line}");
+    }
+
+    #[test]
+    fn a_wrong_body_says_where() {
+        refused("", "no body");
+        refused("{\n  \"outer\": }", r#""line":2,"column":12"#);
+        refused("{\"outer\":{\"count\":1}", "EOF");
+        refused("{\"outer\":{\"count\":\"x\"}}", "at `outer.count`");
+        refused("{\"outer\":{\"count\":999}}", "at `outer.count`");
+        refused(
+            "{\"outer\":{\"count\":1,\"more\":2}}",
+            "unknown field `more`",
+        );
+        refused("{\"outer\":{\"count\":1},\"x\":1}", "unknown field `x`");
+        refused("{}", "missing field `outer`");
+        refused("[]", "does not fit");
+        let deep = parse::<serde_json::Value>("[".repeat(100_000).as_bytes()).unwrap_err();
+        assert!(
+            String::from_utf8(deep.to_line())
+                .unwrap()
+                .contains("recursion limit")
+        );
+    }
+
+    fn request(length: Option<&str>, media_type: Option<&str>, body: Body) -> Request {
+        let mut request = Request::new(body);
+        let mut put = |name, value: Option<&str>| {
+            if let Some(value) = value {
+                request.headers_mut().insert(name, value.parse().unwrap());
+            }
+        };
+        put(CONTENT_LENGTH, length);
+        put(CONTENT_TYPE, media_type);
+        request
+    }
+
+    async fn outcome<const LIMIT: usize>(request: Request) -> Result<serde_json::Value, String> {
+        let json = Json::<serde_json::Value, LIMIT>::from_request(request, &()).await;
+        json.map(|Json(value)| value)
+            .map_err(|failure| String::from_utf8(failure.to_line()).unwrap())
+    }
+
+    fn pieces(pieces: &'static [&'static str]) -> Body {
+        let pieces = pieces
+            .iter()
+            .map(|piece| Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())));
+        Body::from_stream(futures::stream::iter(pieces))
+    }
+
+    #[tokio::test]
+    async fn bodies_are_bounded_whatever_they_say() {
+        let small = request(
+            None,
+            Some("application/json; charset=utf-8"),
+            pieces(&["[1", ",2", "]"]),
+        );
+        assert_eq!(
+            outcome::<8>(small).await.unwrap(),
+            serde_json::json!([1, 2])
+        );
+        let said = request(Some("9"), None, Body::empty());
+        assert!(outcome::<8>(said).await.unwrap_err().contains("too-large"));
+        let unsaid = request(None, None, pieces(&["[1", ",2,3,4", "]"]));
+        assert!(
+            outcome::<8>(unsaid)
+                .await
+                .unwrap_err()
+                .contains("\"limit_bytes\":8")
+        );
+        let text = request(None, Some("text/plain"), pieces(&["[]"]));
+        assert!(
+            outcome::<8>(text)
+                .await
+                .unwrap_err()
+                .contains("unsupported-media-type")
+        );
+        let json = request(None, Some("application/problem+json"), pieces(&["[]"]));
+        assert!(outcome::<8>(json).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn where_no_body_is_taken_none_is_ignored() {
+        assert!(
+            Nothing::from_request(Request::new(Body::empty()), &())
+                .await
+                .is_ok()
+        );
+        assert!(
+            Nothing::from_request(Request::new(Body::from(" {} ")), &())
+                .await
+                .is_ok()
+        );
+        assert!(
+            Nothing::from_request(Request::new(Body::from("{\"a\":1}")), &())
+                .await
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! The record of an execution.
+
+use rusqlite::{Connection, params};
+
+use super::Executions;
+use crate::digest::Digest;
+use crate::error::{Fault, Result};
+use crate::identifiers::ExecutionId;
+use crate::sql::{self, Columns, bits};
+
+/// One execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutionRow {
+    /// Its id.
+    pub id: ExecutionId,
+    /// What ran: code, a call, a document.
+    pub kind: String,
+    /// pending, running, waiting_for_interaction, completed, failed or cancelled.
+    pub status: String,
+    /// Through what it came: http, mcp, cli.
+    pub surface: String,
+    /// The client's name.
+    pub client: String,
+    /// Whose it is.
+    pub account: String,
+    /// A line for lists.
+    pub title: String,
+    /// What its author wrote.
+    pub code: Option<String>,
+    /// What the engine runs.
+    pub compiled: Option<String>,
+    /// From places in `compiled` to places in `code`.
+    pub source_map: Option<String>,
+    /// The engine that it is pinned to.
+    pub engine: Option<Digest>,
+    /// Its input as JSON.
+    pub input: Option<String>,
+    /// When it was taken on.
+    pub created_ms: i64,
+    /// When it ended.
+    pub settled_ms: Option<i64>,
+    /// Its result as JSON.
+    pub result: Option<String>,
+    /// Its error as JSON.
+    pub error: Option<String>,
+    /// Fuel used by all of its runs.
+    pub fuel: u64,
+    /// The most memory that it held.
+    pub memory_bytes: u64,
+    /// Whether its result or output was cut.
+    pub truncated: bool,
+}
+
+impl ExecutionRow {
+    pub(super) fn weight_bytes(&self) -> usize {
+        let optional = [
+            &self.code,
+            &self.compiled,
+            &self.source_map,
+            &self.input,
+            &self.result,
+            &self.error,
+        ];
+        let long: usize = optional.into_iter().flatten().map(String::len).sum();
+        long + self.title.len()
+    }
+}
+
+/// The most that a list gives at once.
+const LIST_LIMIT: usize = 1000;
+
+impl Executions {
+    /// An execution with all that is known of it.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn execution(&self, id: &ExecutionId) -> Result<Option<ExecutionRow>> {
+        self.read("reading an execution", |connection| {
+            let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
+                settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
+                source_map, input, result FROM executions WHERE id = ?1";
+            sql::first(connection, sql, [id], read_row)
+        })
+    }
+
+    /// Executions, the newest first: at most `limit` (and 1,000), those before
+    /// `before`, and only those with `status`. Rows of a list carry no `code`,
+    /// `compiled`, `source_map`, `input` and `result`, whatever these are.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn list(
+        &self,
+        limit: usize,
+        before: Option<&ExecutionId>,
+        status: Option<&str>,
+    ) -> Result<Vec<ExecutionRow>> {
+        // A character that no identifier has, after all that they have.
+        let before = before.map_or("~", ExecutionId::as_str);
+        let limit = i64::try_from(limit.min(LIST_LIMIT)).expect("the limit is small");
+        self.read("listing executions", |connection| match status {
+            Some(status) => {
+                let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
+                    settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
+                    NULL, NULL, NULL FROM executions WHERE status = ?3 AND id < ?1
+                    ORDER BY id DESC LIMIT ?2";
+                sql::all(connection, sql, params![before, limit, status], read_row)
+            }
+            None => {
+                let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
+                    settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
+                    NULL, NULL, NULL FROM executions WHERE id < ?1
+                    ORDER BY id DESC LIMIT ?2";
+                sql::all(connection, sql, params![before, limit], read_row)
+            }
+        })
+    }
+
+    /// Executions that a process which is gone has left pending or running,
+    /// the oldest first, when asked before anything new is run.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn unsettled(&self) -> Result<Vec<ExecutionRow>> {
+        self.read("reading unsettled executions", |connection| {
+            let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
+                settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
+                source_map, input, result FROM executions
+                WHERE status IN ('pending', 'running') ORDER BY id";
+            sql::all(connection, sql, [], read_row)
+        })
+    }
+}
+
+fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ExecutionRow, Fault> {
+    Ok(ExecutionRow {
+        id: row.get()?,
+        kind: row.get()?,
+        status: row.get()?,
+        surface: row.get()?,
+        client: row.get()?,
+        account: row.get()?,
+        title: row.get()?,
+        created_ms: row.get()?,
+        settled_ms: row.get()?,
+        error: row.get()?,
+        fuel: row.unsigned()?,
+        memory_bytes: row.unsigned()?,
+        truncated: row.get()?,
+        engine: row.get()?,
+        code: row.get()?,
+        compiled: row.get()?,
+        source_map: row.get()?,
+        input: row.get()?,
+        result: row.get()?,
+    })
+}
+
+pub(super) fn put(connection: &Connection, row: &ExecutionRow) -> std::result::Result<(), Fault> {
+    let sql = "INSERT OR REPLACE INTO executions (id, kind, status, surface, client, account,
+        title, created_ms, changed_ms, settled_ms, error, fuel, memory_bytes, truncated, engine,
+        code, compiled, source_map, input, result)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ifnull(?9, ?8), ?9, ?10, ?11, ?12, ?13, ?14,
+        ?15, ?16, ?17, ?18, ?19)";
+    let params = params![
+        row.id,
+        row.kind,
+        row.status,
+        row.surface,
+        row.client,
+        row.account,
+        row.title,
+        row.created_ms,
+        row.settled_ms,
+        row.error,
+        bits(row.fuel),
+        bits(row.memory_bytes),
+        row.truncated,
+        row.engine,
+        row.code,
+        row.compiled,
+        row.source_map,
+        row.input,
+        row.result,
+    ];
+    sql::execute(connection, sql, params)?;
+    Ok(())
+}
+
+/// How an execution ended, as [`super::Change::Settle`] says it.
+pub(super) struct Ending<'a> {
+    pub(super) status: &'a str,
+    pub(super) result: Option<&'a str>,
+    pub(super) error: Option<&'a str>,
+    pub(super) settled_ms: i64,
+    pub(super) fuel: u64,
+    pub(super) memory_bytes: u64,
+    pub(super) truncated: bool,
+}
+
+pub(super) fn settle(
+    connection: &Connection,
+    id: &ExecutionId,
+    ending: &Ending<'_>,
+) -> std::result::Result<(), Fault> {
+    let sql = "UPDATE executions SET status = ?2, result = ?3, error = ?4, settled_ms = ?5,
+        changed_ms = ?5, fuel = ?6, memory_bytes = ?7, truncated = ?8 WHERE id = ?1";
+    let params = params![
+        id,
+        ending.status,
+        ending.result,
+        ending.error,
+        ending.settled_ms,
+        bits(ending.fuel),
+        bits(ending.memory_bytes),
+        ending.truncated
+    ];
+    expect_one(sql::execute(connection, sql, params)?, id)
+}
+
+pub(super) fn set_status(
+    connection: &Connection,
+    id: &ExecutionId,
+    status: &str,
+    at_ms: i64,
+) -> std::result::Result<(), Fault> {
+    let sql = "UPDATE executions SET status = ?2, changed_ms = ?3 WHERE id = ?1";
+    let changed = sql::execute(connection, sql, params![id, status, at_ms])?;
+    expect_one(changed, id)
+}
+
+fn expect_one(changed: usize, id: &ExecutionId) -> std::result::Result<(), Fault> {
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(Fault::not_found(format!("execution {id}")))
+    }
+}

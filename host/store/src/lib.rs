@@ -1,0 +1,59 @@
+//! What executor keeps: the only crate that knows SQL and where files lie.
+//!
+//! A [`Home`] is one directory of one user, and owned by one process. In it an
+//! [`Installation`] says who and which workspaces there are and seals their
+//! secrets; each [`Workspace`] has a directory with what was set up, what ran
+//! ([`Executions`]) and its [`Blobs`]; a [`Cache`] holds what can be made again.
+//!
+//! Reads are short and blocking; none of them waits for a write. Writes of a
+//! file go through its one writer and are answered when they are as durable as
+//! was asked for.
+
+#![cfg_attr(
+    test,
+    expect(clippy::unwrap_used, reason = "a test says what it needs by failing")
+)]
+
+mod blobs;
+mod cache;
+mod components;
+mod database;
+mod digest;
+mod error;
+mod executions;
+mod files;
+mod home;
+mod identifiers;
+mod installation;
+mod names;
+mod secret_key;
+mod secrets;
+mod sql;
+#[cfg(test)]
+mod testing;
+mod workspace;
+mod writer;
+
+pub use blobs::{
+    BLOB_LIMIT_BYTES, BLOB_READ_LIMIT_BYTES, BlobReader, BlobRow, BlobTotal, BlobWriter, Blobs,
+    blob_reference, parse_blob_reference,
+};
+pub use cache::{CACHE_ENTRY_LIMIT_BYTES, Cache};
+pub use components::{component_bytes, put_component, remove_component_bytes};
+pub use digest::{Digest, DigestError};
+pub use error::{Result, StoreError};
+pub use executions::{
+    AuditFault, AuditRecord, AuditRow, CallRow, Change, ExecutionRow, Executions, InteractionRow,
+    OutputRow,
+};
+pub use home::{Home, HomeError, lock_owner};
+pub use identifiers::{ExecutionId, IdentifierError, InteractionId, PolicyId, SecretId};
+pub use installation::Installation;
+pub use names::{ConnectionName, NameError, SourceName, WorkspaceName};
+pub use secret_key::SecretValue;
+pub use secrets::SecretLabel;
+pub use workspace::{
+    AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument,
+    ToolRow, WarningRow, Workspace,
+};
+pub use writer::{Durability, Health};

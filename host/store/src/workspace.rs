@@ -1,0 +1,112 @@
+//! `workspace.db` of a workspace: what its people set up.
+
+mod components;
+mod connections;
+mod policies;
+mod schema;
+mod sources;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use components::ComponentRow;
+pub use connections::ConnectionRow;
+pub use policies::PolicyRow;
+pub use sources::SourceRow;
+pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, WarningRow};
+
+use rusqlite::Connection;
+
+use crate::blobs::Blobs;
+use crate::database::Database;
+use crate::error::{Fault, Result};
+use crate::executions::Executions;
+use crate::files;
+use crate::home::Home;
+use crate::names::WorkspaceName;
+use crate::writer::Health;
+
+/// An open workspace. Clones share its files; it is opened once a process.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: WorkspaceName,
+    directory: PathBuf,
+    database: Arc<Database>,
+    executions: Executions,
+    blobs: Blobs,
+}
+
+impl Workspace {
+    /// Opens a workspace's directory, which is made if it is missing.
+    ///
+    /// # Errors
+    /// A file is damaged, was written by a newer executor or can't be used.
+    pub fn open(home: &Home, name: &WorkspaceName, now_ms: i64) -> Result<Self> {
+        let directory = home.workspace_directory(name);
+        files::create_private_directory(&directory)?;
+        let path = directory.join("workspace.db");
+        let database = Arc::new(Database::open(home, path, &schema::PLAN)?);
+        let executions = Executions::open(home, &directory)?;
+        let blobs = Blobs::attach(Arc::clone(&database), directory.join("blobs"))?;
+        tracing::debug!(workspace = %name, now_ms, "opened a workspace");
+        Ok(Self {
+            inner: Arc::new(Inner {
+                name: name.clone(),
+                directory,
+                database,
+                executions,
+                blobs,
+            }),
+        })
+    }
+
+    /// The workspace's name.
+    pub fn name(&self) -> &WorkspaceName {
+        &self.inner.name
+    }
+
+    /// The workspace's own directory.
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
+    }
+
+    /// What ran in it.
+    pub fn executions(&self) -> &Executions {
+        &self.inner.executions
+    }
+
+    /// The bytes that it holds.
+    pub fn blobs(&self) -> Blobs {
+        self.inner.blobs.clone()
+    }
+
+    /// How the writer of `workspace.db` is doing.
+    pub fn health(&self) -> Health {
+        self.inner.database.writer().health()
+    }
+
+    fn read<T>(
+        &self,
+        context: &'static str,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, Fault>,
+    ) -> Result<T> {
+        self.inner.database.read(context, work)
+    }
+
+    async fn write<T, F>(&self, context: &'static str, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> std::result::Result<T, Fault> + Send + 'static,
+    {
+        self.inner.database.write(context, work).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

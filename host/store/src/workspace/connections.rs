@@ -1,0 +1,120 @@
+//! The credentials, or none, with which a source is called.
+
+use rusqlite::params;
+
+use super::{Workspace, sources};
+use crate::error::{Fault, Result};
+use crate::identifiers::SecretId;
+use crate::names::{ConnectionName, SourceName};
+use crate::sql::{self, Columns, json};
+
+/// One connection. The secrets themselves are the installation's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionRow {
+    /// The source that it is for.
+    pub source: SourceName,
+    /// Its name, unique within the source.
+    pub name: ConnectionName,
+    /// The auth methods that it serves.
+    pub methods: Vec<String>,
+    /// The variables of these methods, and the secret that each one holds.
+    pub variables: Vec<(String, SecretId)>,
+    /// The origins that its person pinned: the credential goes nowhere else.
+    pub origins: Vec<String>,
+    /// Whether it can be used.
+    pub state: String,
+    /// When it was added.
+    pub created_ms: i64,
+}
+
+impl Workspace {
+    /// Adds a connection, or replaces the one of its name.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::NotFound`] when there is no such source.
+    pub async fn put_connection(&self, row: ConnectionRow) -> Result<()> {
+        self.write("adding a connection", move |connection| {
+            let source = sources::number(connection, &row.source)?;
+            let sql = "INSERT OR REPLACE INTO connections (source, name, methods, variables,
+                origins, state, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let params = params![
+                source,
+                row.name,
+                json(&row.methods),
+                json(&row.variables),
+                json(&row.origins),
+                row.state,
+                row.created_ms
+            ];
+            sql::execute(connection, sql, params)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The connections of a source, or all, by source and name.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn connections(&self, source: Option<&SourceName>) -> Result<Vec<ConnectionRow>> {
+        self.read("listing connections", |connection| {
+            let sql = "SELECT sources.name, connections.name, methods, variables,
+                connections.origins, state, connections.created_ms
+                FROM connections JOIN sources ON sources.id = connections.source
+                WHERE ?1 IS NULL OR sources.name = ?1
+                ORDER BY sources.name, connections.name";
+            sql::all(connection, sql, [source], read_row)
+        })
+    }
+
+    /// One connection.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn connection(
+        &self,
+        source: &SourceName,
+        name: &ConnectionName,
+    ) -> Result<Option<ConnectionRow>> {
+        self.read("reading a connection", |connection| {
+            sql::first(connection, ONE, params![source, name], read_row)
+        })
+    }
+
+    /// Removes a connection and returns what it was. Its secrets stay.
+    ///
+    /// # Errors
+    /// The database could not be written.
+    pub async fn remove_connection(
+        &self,
+        source: &SourceName,
+        name: &ConnectionName,
+    ) -> Result<Option<ConnectionRow>> {
+        let (source, name) = (source.clone(), name.clone());
+        self.write("removing a connection", move |connection| {
+            let found = sql::first(connection, ONE, params![source, name], read_row)?;
+            let sql = "DELETE FROM connections
+                WHERE source = (SELECT id FROM sources WHERE name = ?1) AND name = ?2";
+            sql::execute(connection, sql, params![source, name])?;
+            Ok(found)
+        })
+        .await
+    }
+}
+
+const ONE: &str = "SELECT sources.name, connections.name, methods, variables, connections.origins,
+    state, connections.created_ms
+    FROM connections JOIN sources ON sources.id = connections.source
+    WHERE sources.name = ?1 AND connections.name = ?2";
+
+fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ConnectionRow, Fault> {
+    Ok(ConnectionRow {
+        source: row.get()?,
+        name: row.get()?,
+        methods: row.json()?,
+        variables: row.json()?,
+        origins: row.json()?,
+        state: row.get()?,
+        created_ms: row.get()?,
+    })
+}

@@ -1,0 +1,130 @@
+//! The tables of `workspace.db`.
+
+use crate::database::Plan;
+use crate::writer::SyncPolicy;
+
+pub(super) const PLAN: Plan = Plan {
+    steps: &[FORMAT_1],
+    page_bytes: 8192,
+    sync: SyncPolicy::Always,
+};
+
+/// What belongs to a source hangs on its number, so that replacing the source
+/// keeps its connections, and removing it takes all of it along.
+const FORMAT_1: &str = "
+CREATE TABLE components (
+    name TEXT PRIMARY KEY,
+    digest BLOB NOT NULL,
+    world TEXT NOT NULL,
+    kind TEXT,
+    size INTEGER NOT NULL,
+    first_party INTEGER NOT NULL,
+    imports TEXT NOT NULL,
+    granted TEXT NOT NULL,
+    added_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    adapter TEXT NOT NULL,
+    adapter_digest BLOB NOT NULL,
+    title TEXT NOT NULL,
+    version TEXT,
+    config TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    document BLOB,
+    document_url TEXT,
+    media_type TEXT,
+    origins TEXT NOT NULL,
+    allowed_hosts TEXT NOT NULL,
+    trusted INTEGER NOT NULL,
+    tool_count INTEGER NOT NULL,
+    warning_count INTEGER NOT NULL,
+    meta TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    refreshed_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE tools (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    read_only INTEGER NOT NULL,
+    destructive INTEGER NOT NULL,
+    idempotent INTEGER NOT NULL,
+    deprecated INTEGER NOT NULL,
+    requires_approval INTEGER NOT NULL,
+    auth TEXT NOT NULL,
+    title TEXT,
+    summary TEXT NOT NULL,
+    request TEXT,
+    description TEXT NOT NULL,
+    input_schema TEXT NOT NULL,
+    output_schema TEXT,
+    binding BLOB NOT NULL,
+    annotations_meta TEXT,
+    meta TEXT,
+    UNIQUE (source, name)
+) STRICT;
+
+CREATE TABLE definitions (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (source, name)
+) STRICT;
+
+CREATE TABLE auth_methods (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    config TEXT NOT NULL,
+    meta TEXT,
+    UNIQUE (source, id)
+) STRICT;
+
+CREATE TABLE warnings (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    tool TEXT,
+    code TEXT NOT NULL,
+    message TEXT NOT NULL,
+    UNIQUE (source, position)
+) STRICT;
+
+CREATE TABLE connections (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    methods TEXT NOT NULL,
+    variables TEXT NOT NULL,
+    origins TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    UNIQUE (source, name)
+) STRICT;
+
+CREATE TABLE policies (
+    id TEXT PRIMARY KEY,
+    level TEXT NOT NULL,
+    connection TEXT,
+    position INTEGER NOT NULL,
+    pattern TEXT NOT NULL,
+    action TEXT NOT NULL,
+    tool_digest BLOB,
+    note TEXT,
+    created_by TEXT NOT NULL,
+    created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE blobs (
+    digest BLOB PRIMARY KEY,
+    size INTEGER NOT NULL,
+    name TEXT,
+    media_type TEXT,
+    created_ms INTEGER NOT NULL
+) STRICT;
+";

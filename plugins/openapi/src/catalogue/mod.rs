@@ -1,0 +1,15 @@
+//! From a document to tools: what `index` does.
+
+pub(crate) mod answer;
+pub(crate) mod arguments;
+pub(crate) mod body;
+pub(crate) mod index;
+pub(crate) mod model;
+pub(crate) mod names;
+pub(crate) mod operations;
+pub(crate) mod parameters;
+pub(crate) mod report;
+pub(crate) mod security;
+pub(crate) mod servers;
+mod template;
+pub(crate) mod tool;

@@ -1,0 +1,18 @@
+//! From a binding and arguments to a request, and from a response to an
+//! answer: what `validate` and `invoke` do. No document is read here.
+
+pub(crate) mod answer;
+pub(crate) mod arguments;
+pub(crate) mod base;
+pub(crate) mod binding;
+pub(crate) mod body;
+pub(crate) mod content;
+pub(crate) mod date;
+pub(crate) mod encode;
+pub(crate) mod headers;
+pub(crate) mod invoke;
+pub(crate) mod read;
+pub(crate) mod rejection;
+pub(crate) mod request;
+pub(crate) mod style;
+pub(crate) mod validate;

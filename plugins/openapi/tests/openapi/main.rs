@@ -1,0 +1,11 @@
+//! The adapter as the host sees it, over a catalogue and an API that write
+//! down what they get.
+
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
+mod calls;
+mod catalogue;
+mod detection;
+mod hostile;
+mod published;
+mod support;

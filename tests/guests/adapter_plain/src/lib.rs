@@ -1,0 +1,120 @@
+//! The source adapter that one writes first: three tools, no document.
+//!
+//! An adapter is a WebAssembly component of the world `source-adapter`. It
+//! turns an API into tools (`index`) and calls into requests (`invoke`), and
+//! holds neither a credential nor a socket: the host places the credentials
+//! that a tool names into the requests that it sends through `http`.
+//!
+//! | export | here |
+//! |---|---|
+//! | `describe` | what this adapter is, and which config a source of it takes |
+//! | `detect` | never: there is no document to recognise |
+//! | `index` | puts `echo`, `fetch` and `write` into the catalogue |
+//! | `validate` | checks the arguments that only the adapter can check |
+//! | `invoke` | runs one tool; nothing is kept from one call to the next |
+//!
+//! Build it with `cargo build --target wasm32-wasip2 -p adapter_plain`.
+
+mod api;
+mod tools;
+
+wit_bindgen::generate!({
+    path: "../../../wit/adapter",
+    world: "source-adapter",
+});
+
+use executor::adapter::catalog_sink;
+use executor::adapter::types::Failure;
+use exports::executor::adapter::source::{
+    Call, Detection, Guest, IndexRequest, Info, Outcome, Probe, Response, Summary,
+};
+use serde_json::{Value, json};
+
+use tools::Tool;
+
+struct Plain;
+
+export!(Plain);
+
+impl Guest for Plain {
+    fn describe() -> Info {
+        let config_schema = json!({
+            "type": "object",
+            "properties": {},
+            "additionalProperties": false,
+        });
+        Info {
+            kind: "plain".to_owned(),
+            title: "Plain HTTP".to_owned(),
+            config_schema: config_schema.to_string(),
+            meta: None,
+        }
+    }
+
+    fn detect(_: Probe) -> Result<Option<Detection>, Failure> {
+        Ok(None)
+    }
+
+    fn index(request: IndexRequest) -> Result<Summary, Failure> {
+        catalog_sink::put_auth_methods(&[tools::token()])?;
+        let catalogue: Vec<_> = Tool::ALL.into_iter().map(Tool::described).collect();
+        // The host may refuse a tool and take the others; here all must be in.
+        if let Some((index, why)) = catalog_sink::put_tools(&catalogue)?.into_iter().next() {
+            return Err(failure("tool-refused", format!("tool {index}: {why}")));
+        }
+        Ok(Summary {
+            title: Some("Plain HTTP".to_owned()),
+            version: None,
+            base_url: api::base_url(&request.settings).ok(),
+            raw_document: false,
+            meta: None,
+        })
+    }
+
+    fn validate(call: Call) -> Result<(), Failure> {
+        Tool::named(&call.tool)?.check(&arguments(&call)?)
+    }
+
+    fn invoke(call: Call) -> Result<Outcome, Failure> {
+        let arguments = arguments(&call)?;
+        let tool = Tool::named(&call.tool)?;
+        tool.check(&arguments)?;
+        let (data, is_error) = match tool {
+            Tool::Echo => (arguments, false),
+            Tool::Fetch | Tool::Write => {
+                let answer = api::send(tool.method(), &call.settings, &arguments)?;
+                let is_error = answer.status >= 400;
+                (
+                    json!({ "status": answer.status, "body": answer.body }),
+                    is_error,
+                )
+            }
+        };
+        Ok(Outcome::Done(Response {
+            data: data.to_string(),
+            is_error,
+            metadata: None,
+        }))
+    }
+}
+
+fn arguments(call: &Call) -> Result<Value, Failure> {
+    serde_json::from_str(&call.arguments).map_err(|error| {
+        failure(
+            "invalid-arguments",
+            format!("the arguments are not JSON: {error}"),
+        )
+    })
+}
+
+/// A failure that trying again would not mend.
+fn failure(code: &str, message: impl Into<String>) -> Failure {
+    Failure {
+        code: code.to_owned(),
+        message: message.into(),
+        status: None,
+        retryable: false,
+        retry_after_ms: None,
+        details: None,
+    }
+}

@@ -1,0 +1,30 @@
+//! What the components that come with the daemon can reach, read from their
+//! bytes: the sandbox has the bridge and no WASI at all.
+
+use executor_runtime::inspect;
+
+fn check(bundled: executor_bundle::Bundled, expect: &[&str]) {
+    let artifact = inspect(bundled.bytes).unwrap();
+    assert_eq!(artifact.imports, expect, "{}", bundled.name);
+}
+
+#[test]
+fn the_engine_imports_the_bridge_alone() {
+    check(executor_bundle::QUICKJS, &["executor:sandbox/bridge@0.1.0"]);
+}
+
+#[test]
+fn the_compiler_imports_nothing() {
+    check(executor_bundle::TYPESCRIPT, &[]);
+}
+
+#[test]
+fn the_openapi_adapter_imports_its_seam_alone() {
+    let artifact = inspect(executor_bundle::OPENAPI.bytes).unwrap();
+    let foreign: Vec<_> = artifact
+        .imports
+        .iter()
+        .filter(|import| !import.starts_with("executor:adapter/"))
+        .collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}

@@ -1,0 +1,13 @@
+//! One suite a seam, run against the components that come with the daemon and
+//! against what a stranger would write.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where something it needs is not there"
+)]
+
+mod adapter;
+mod compiler;
+mod fixture;
+mod hostile;
+mod imports;
+mod sandbox;

@@ -1,0 +1,9 @@
+//! The upstreams, as their users see them: over a socket.
+
+mod client;
+mod control;
+mod faults;
+mod operations;
+mod plain;
+mod program;
+mod protocol;
