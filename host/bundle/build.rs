@@ -17,11 +17,7 @@ fn main() {
                 path.display()
             );
         }
-        println!(
-            "cargo::rustc-env=EXECUTOR_COMPONENT_{}={}",
-            name.to_uppercase(),
-            path.display()
-        );
+        println!("cargo::rustc-env=EXECUTOR_COMPONENT_{}={}", name.to_uppercase(), path.display());
     }
     println!("cargo::rerun-if-env-changed=EXECUTOR_COMPONENTS");
 }
@@ -36,9 +32,6 @@ fn directory() -> PathBuf {
     let target = out
         .ancestors()
         .find(|directory| directory.join("CACHEDIR.TAG").is_file())
-        .map_or_else(
-            || out.ancestors().nth(4).unwrap_or(&out).to_owned(),
-            Path::to_owned,
-        );
+        .map_or_else(|| out.ancestors().nth(4).unwrap_or(&out).to_owned(), Path::to_owned);
     target.join("wasm32-unknown-unknown").join("component")
 }

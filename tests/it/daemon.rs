@@ -67,18 +67,12 @@ impl Daemon {
     /// A fresh home without a daemon. Compiled components are shared by all
     /// tests, as by all daemons of one machine's user.
     pub(crate) fn stopped() -> Self {
-        let home = tempfile::Builder::new()
-            .prefix("executor-it-")
-            .tempdir()
-            .unwrap();
+        let home = tempfile::Builder::new().prefix("executor-it-").tempdir().unwrap();
         let shared = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compiled");
         std::fs::create_dir_all(&shared).unwrap();
         std::fs::create_dir_all(home.path().join("cache")).unwrap();
         std::os::unix::fs::symlink(shared, home.path().join("cache/components")).unwrap();
-        Self {
-            home,
-            process: None,
-        }
+        Self { home, process: None }
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -99,10 +93,7 @@ impl Daemon {
         loop {
             let mut line = String::new();
             let read = lines.read_line(&mut line).unwrap();
-            assert!(
-                read > 0 && begun.elapsed() < PATIENCE,
-                "the daemon ended before it listened: {line}"
-            );
+            assert!(read > 0 && begun.elapsed() < PATIENCE, "the daemon ended before it listened: {line}");
             if line.contains("listening on") {
                 break;
             }
@@ -145,11 +136,7 @@ impl Daemon {
 
     /// Runs one command.
     pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
-        let output = self
-            .command(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+        let output = self.command(arguments).stdin(Stdio::null()).output().unwrap();
         Answer {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -160,8 +147,7 @@ impl Daemon {
     /// Runs TypeScript and gives what the API says of it.
     pub(crate) fn execute(&self, code: &str) -> (i32, Value) {
         let answer = self.run(&["run", "--json", "-e", code]);
-        let view = serde_json::from_str(&answer.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+        let view = serde_json::from_str(&answer.stdout).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
         (answer.code(), view)
     }
 
@@ -171,26 +157,9 @@ impl Daemon {
         let host = origin.trim_start_matches("http://");
         let document = format!("{origin}/openapi.json");
         let base = format!("base_url={origin}");
-        self.run(&[
-            "sources",
-            "add",
-            &document,
-            "--name",
-            "github",
-            "--set",
-            &base,
-            "--allow-host",
-            host,
-        ])
-        .ok();
-        self.run(&[
-            "connections",
-            "add",
-            "github",
-            "--set",
-            "token=env:GITHUB_TOKEN",
-        ])
-        .ok();
+        self.run(&["sources", "add", &document, "--name", "github", "--set", &base, "--allow-host", host])
+            .ok();
+        self.run(&["connections", "add", "github", "--set", "token=env:GITHUB_TOKEN"]).ok();
     }
 }
 
@@ -205,17 +174,12 @@ impl Drop for Daemon {
 
 /// GitHub's real document.
 pub(crate) fn github_document() -> Arc<[u8]> {
-    let fixtures = std::env::var_os("EXECUTOR_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../fixtures"),
-        PathBuf::from,
-    );
+    let fixtures = std::env::var_os("EXECUTOR_FIXTURES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../fixtures"), PathBuf::from);
     let path = fixtures.join("octokit-openapi/generated/api.github.com.json");
     match std::fs::read(&path) {
         Ok(bytes) => bytes.into(),
-        Err(error) => panic!(
-            "{} can't be read ({error}): run `make fixtures`",
-            path.display()
-        ),
+        Err(error) => panic!("{} can't be read ({error}): run `make fixtures`", path.display()),
     }
 }
 
@@ -231,9 +195,7 @@ pub(crate) async fn emulator() -> Emulator {
 
 /// The id of an execution in what a command printed.
 pub(crate) fn execution_id(text: &str) -> String {
-    let start = text
-        .find("exe_")
-        .unwrap_or_else(|| panic!("no execution is named in {text}"));
+    let start = text.find("exe_").unwrap_or_else(|| panic!("no execution is named in {text}"));
     text[start..]
         .chars()
         .take_while(|character| character.is_ascii_alphanumeric() || *character == '_')

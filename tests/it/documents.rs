@@ -10,9 +10,7 @@ use crate::daemon::Daemon;
 fn refused(daemon: &Daemon, name: &str, content: &[u8], expect: &[&str]) {
     let path = daemon.home().join(name);
     fs::write(&path, content).unwrap();
-    let said = daemon
-        .run(&["sources", "add", path.to_str().unwrap()])
-        .fails(1);
+    let said = daemon.run(&["sources", "add", path.to_str().unwrap()]).fails(1);
     for word in expect {
         assert!(said.contains(word), "{name}: {word} is missing in {said}");
     }
@@ -22,19 +20,9 @@ fn refused(daemon: &Daemon, name: &str, content: &[u8], expect: &[&str]) {
 #[test]
 fn what_is_no_description_is_named() {
     let daemon = Daemon::start();
-    refused(
-        &daemon,
-        "page.html",
-        b"<!doctype html><html><title>Sign in</title>",
-        &["HTML"],
-    );
+    refused(&daemon, "page.html", b"<!doctype html><html><title>Sign in</title>", &["HTML"]);
     refused(&daemon, "empty.json", b"", &["empty"]);
-    refused(
-        &daemon,
-        "cut.json",
-        br#"{"openapi":"3.0.3","info":{"title":"x""#,
-        &["line"],
-    );
+    refused(&daemon, "cut.json", br#"{"openapi":"3.0.3","info":{"title":"x""#, &["line"]);
     refused(
         &daemon,
         "future.json",
@@ -43,25 +31,18 @@ fn what_is_no_description_is_named() {
     );
     refused(&daemon, "noise.bin", &[0xff; 2000], &["no adapter"]);
     let list = daemon.run(&["sources", "list", "--json"]).json();
-    assert_eq!(
-        list["items"],
-        serde_json::json!([]),
-        "nothing is left of them"
-    );
+    assert_eq!(list["items"], serde_json::json!([]), "nothing is left of them");
 }
 
 #[test]
 fn a_document_that_is_too_large_is_refused_by_size() {
     let daemon = Daemon::start();
     let path = daemon.home().join("huge.json");
-    let mut huge =
-        br#"{"openapi":"3.0.3","info":{"title":"x","version":"1"},"paths":{},"x":""#.to_vec();
+    let mut huge = br#"{"openapi":"3.0.3","info":{"title":"x","version":"1"},"paths":{},"x":""#.to_vec();
     huge.resize(100 * 1024 * 1024, b'a');
     huge.extend_from_slice(b"\"}");
     fs::write(&path, huge).unwrap();
-    let said = daemon
-        .run(&["sources", "add", path.to_str().unwrap()])
-        .fails(1);
+    let said = daemon.run(&["sources", "add", path.to_str().unwrap()]).fails(1);
     assert!(said.contains("MiB"), "{said}");
 }
 
@@ -74,19 +55,14 @@ fn cycles_and_bombs_end() {
         "components":{"schemas":{"A":{"allOf":[{"$ref":"#/components/schemas/B"}]},"B":{"type":"object","properties":{"a":{"$ref":"#/components/schemas/A"}}}}}}"##;
     let path = daemon.home().join("cyclic.json");
     fs::write(&path, cyclic).unwrap();
-    let added = daemon
-        .run(&["sources", "add", path.to_str().unwrap(), "--json"])
-        .json();
+    let added = daemon.run(&["sources", "add", path.to_str().unwrap(), "--json"]).json();
     assert_eq!(added["source"]["tool_count"], 1, "{added}");
     daemon.run(&["tools", "describe", "cyclic.x.make"]).ok();
 
     let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12_u8 {
         let (now, before) = (char::from(b'a' + level), char::from(b'a' + level - 1));
-        bomb.push_str(&format!(
-            "{now}: &{now} [{}]\n",
-            vec![format!("*{before}"); 9].join(",")
-        ));
+        bomb.push_str(&format!("{now}: &{now} [{}]\n", vec![format!("*{before}"); 9].join(",")));
     }
     refused(&daemon, "bomb.yaml", bomb.as_bytes(), &[]);
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -100,19 +76,11 @@ async fn urls_are_fetched_within_bounds() {
         .on(
             "GET",
             "/login",
-            Answer::new(
-                200,
-                &[("content-type", "text/html")],
-                "<html><form>password</form></html>",
-            ),
+            Answer::new(200, &[("content-type", "text/html")], "<html><form>password</form></html>"),
         )
         .on("GET", "/secret", Answer::text(401, "who are you"))
         .on("GET", "/loop", Answer::redirect(302, "/loop"))
-        .on(
-            "GET",
-            "/metadata",
-            Answer::redirect(302, "http://169.254.169.254/latest"),
-        );
+        .on("GET", "/metadata", Answer::redirect(302, "http://169.254.169.254/latest"));
     let upstream = plain::start(routes.handler()).await.unwrap();
     let host = upstream.origin().trim_start_matches("http://").to_owned();
     let add = |path: &str, allow: bool| {
@@ -124,23 +92,14 @@ async fn urls_are_fetched_within_bounds() {
         daemon.run(&arguments).fails(if allow { 1 } else { 4 })
     };
     let said = add("/login", false);
-    assert!(
-        said.contains("loopback") && said.contains("--allow-host"),
-        "{said}"
-    );
+    assert!(said.contains("loopback") && said.contains("--allow-host"), "{said}");
     assert!(add("/login", true).contains("HTML"));
     assert!(add("/secret", true).contains("401"));
     assert!(add("/loop", true).contains("redirects"));
     let url = format!("{}/metadata", upstream.origin());
-    let said = daemon
-        .run(&["sources", "add", &url, "--allow-host", &host])
-        .fails(4);
+    let said = daemon.run(&["sources", "add", &url, "--allow-host", &host]).fails(4);
     assert!(said.contains("169.254.169.254"), "{said}");
-    let said = daemon.run(&[
-        "sources",
-        "add",
-        "https://user:password@a.example/openapi.json",
-    ]);
+    let said = daemon.run(&["sources", "add", "https://user:password@a.example/openapi.json"]);
     assert_ne!(said.code(), 0);
     assert!(!said.stderr.contains("user:password"), "{said:?}");
 }

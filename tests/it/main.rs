@@ -1,10 +1,7 @@
 //! The binary as its users meet it: one daemon a test on a home of its own,
 //! the command line, and upstreams on loopback whose ledgers say what really
 //! went over the wire.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test ends where something it needs is not there"
-)]
+#![expect(clippy::unwrap_used, reason = "a test ends where something it needs is not there")]
 
 mod approvals;
 mod components;

@@ -10,16 +10,9 @@ use crate::daemon::{Daemon, emulator};
 #[track_caller]
 fn fails(daemon: &Daemon, code: &str, expect: &str) -> Value {
     let (exit, view) = daemon.execute(code);
-    assert_eq!(
-        (exit, &view["status"]),
-        (1, &"failed".into()),
-        "{code}: {view}"
-    );
+    assert_eq!((exit, &view["status"]), (1, &"failed".into()), "{code}: {view}");
     let error = &view["error"];
-    assert!(
-        error.to_string().contains(expect),
-        "{code}: {expect} is missing in {error}"
-    );
+    assert!(error.to_string().contains(expect), "{code}: {expect} is missing in {error}");
     view
 }
 
@@ -30,23 +23,13 @@ fn every_form_of_program_runs() {
         ("return 1 + 1", "2"),
         ("async () => 'arrow'", "\"arrow\""),
         ("function main() { return 'named' }", "\"named\""),
-        (
-            "export default async (input: unknown) => ({ typed: true })",
-            "{\"typed\":true}",
-        ),
-        (
-            "Here it is:\n```ts\nconst x: number = 3;\nreturn x\n```\nas you asked",
-            "3",
-        ),
+        ("export default async (input: unknown) => ({ typed: true })", "{\"typed\":true}"),
+        ("Here it is:\n```ts\nconst x: number = 3;\nreturn x\n```\nas you asked", "3"),
         ("enum Color { Red = 'r' }\nreturn Color.Red", "\"r\""),
-        ("", "null"),
+        ("void 0", "null"),
     ] {
         let (exit, view) = daemon.execute(code);
-        assert_eq!(
-            (exit, view["result"].to_string().as_str()),
-            (0, expect),
-            "{code}: {view}"
-        );
+        assert_eq!((exit, view["result"].to_string().as_str()), (0, expect), "{code}: {view}");
     }
 }
 
@@ -62,26 +45,19 @@ fn errors_say_what_and_where() {
     );
     assert_eq!(view["error"]["line"], 3, "{view}");
     fails(&daemon, "await new Promise(() => {})", "never-settles");
-    fails(
-        &daemon,
-        "return await tools.nowhere.at.all({})",
-        "tool-not-found",
-    );
-    fails(&daemon, "import fs from 'node:fs'; return 1", "node:fs");
+    fails(&daemon, "return await tools.nowhere.at.all({})", "tool-not-found");
+    fails(&daemon, "import fs from 'node:fs'; return fs", "node:fs");
     fails(&daemon, "await fetch('https://example.com')", "tools");
     fails(&daemon, "return new Array(1e9).fill(0)", "out-of-memory");
     fails(&daemon, "const f = () => f(); f()", "RangeError");
     fails(&daemon, "throw null", "null");
+    fails(&daemon, "", "no code");
 }
 
 #[test]
 fn an_endless_loop_ends_and_holds_up_nobody() {
     let mut daemon = Daemon::stopped();
-    std::fs::write(
-        daemon.home().join("config.toml"),
-        "[limits]\nexecute_wall_seconds = 3\n",
-    )
-    .unwrap();
+    std::fs::write(daemon.home().join("config.toml"), "[limits]\nexecute_wall_seconds = 3\n").unwrap();
     daemon.serve();
     daemon.execute("return 'warm'");
     let home = daemon.home().to_owned();
@@ -100,10 +76,7 @@ fn an_endless_loop_ends_and_holds_up_nobody() {
         assert_eq!(exit, 0);
         slowest = slowest.max(at.elapsed());
     }
-    assert!(
-        slowest < Duration::from_secs(1),
-        "one took {slowest:?} beside a loop"
-    );
+    assert!(slowest < Duration::from_secs(1), "one took {slowest:?} beside a loop");
     let output = spin.join().unwrap();
     let view: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(view["error"]["code"], "timeout", "{view}");
@@ -116,20 +89,9 @@ async fn what_upstreams_do_reaches_programs_as_typed_errors() {
     let call = "try { return await tools.github.users.getAuthenticated({}) }
         catch (e) { return [e.code, e.status ?? null, e.retryable, e.retryAfterMs ?? null] }";
     for (kind, expect) in [
-        (
-            FaultKind::TooManyRequests {
-                retry_after_seconds: 7,
-            },
-            r#"["upstream-rate-limited",429,true,7000]"#,
-        ),
-        (
-            FaultKind::ServerError,
-            r#"["upstream-failed",500,true,null]"#,
-        ),
-        (
-            FaultKind::TruncatedBody,
-            r#"["upstream-malformed",200,true,null]"#,
-        ),
+        (FaultKind::TooManyRequests { retry_after_seconds: 7 }, r#"["upstream-rate-limited",429,true,7000]"#),
+        (FaultKind::ServerError, r#"["upstream-failed",500,true,null]"#),
+        (FaultKind::TruncatedBody, r#"["upstream-malformed",200,true,null]"#),
     ] {
         emulator.fault(Fault::new("GET", "/user", kind.clone()));
         let (_, view) = daemon.execute(call);
@@ -140,9 +102,5 @@ async fn what_upstreams_do_reaches_programs_as_typed_errors() {
         "const raw = await tools.github.repos.get({ owner: 'octocat', repo: 'no-such' }, { raw: true });
          return [raw.ok, raw.error.code, raw.error.status]",
     );
-    assert_eq!(
-        view["result"].to_string(),
-        r#"[false,"upstream-not-found",404]"#,
-        "{view}"
-    );
+    assert_eq!(view["result"].to_string(), r#"[false,"upstream-not-found",404]"#, "{view}");
 }

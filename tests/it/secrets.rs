@@ -13,12 +13,8 @@ async fn a_token_is_in_no_file_no_answer_and_no_program() {
     let (mut daemon, emulator) = (Daemon::start(), emulator().await);
     daemon.add_github(&emulator);
     emulator.fault(Fault::new("GET", "/user", FaultKind::EchoAuthorization));
-    let (_, echoed) =
-        daemon.execute("return await tools.github.users.getAuthenticated({}, { raw: true })");
-    assert!(
-        echoed.to_string().contains("[redacted]"),
-        "the upstream did echo it: {echoed}"
-    );
+    let (_, echoed) = daemon.execute("return await tools.github.users.getAuthenticated({}, { raw: true })");
+    assert!(echoed.to_string().contains("[redacted]"), "the upstream did echo it: {echoed}");
     let answers = [
         echoed.to_string(),
         daemon.run(&["connections", "list", "--json"]).ok(),
@@ -42,9 +38,7 @@ fn search(directory: &Path) {
         if path.is_dir() {
             search(&path);
         } else if let Ok(bytes) = fs::read(&path) {
-            let found = bytes
-                .windows(TOKEN.len())
-                .any(|window| window == TOKEN.as_bytes());
+            let found = bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes());
             assert!(!found, "the token lies in {}", path.display());
         }
     }
@@ -54,13 +48,7 @@ fn search(directory: &Path) {
 fn the_home_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let daemon = Daemon::start();
-    let mode = |path: &str| {
-        fs::metadata(daemon.home().join(path))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777
-    };
+    let mode = |path: &str| fs::metadata(daemon.home().join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("."), 0o700);
     assert_eq!(mode("token"), 0o600);
     assert_eq!(mode("executor.sock") & 0o077, 0);
@@ -69,17 +57,6 @@ fn the_home_is_its_owners_alone() {
 #[test]
 fn a_value_on_the_command_line_is_refused() {
     let daemon = Daemon::start();
-    let said = daemon
-        .run(&[
-            "connections",
-            "add",
-            "github",
-            "--set",
-            "token=literal-value",
-        ])
-        .fails(2);
-    assert!(
-        said.contains("token") && !said.contains("literal-value"),
-        "{said}"
-    );
+    let said = daemon.run(&["connections", "add", "github", "--set", "token=literal-value"]).fails(2);
+    assert!(said.contains("token") && !said.contains("literal-value"), "{said}");
 }

@@ -24,10 +24,7 @@ pub(crate) fn runtime() -> &'static Runtime {
 }
 
 pub(crate) fn identity(bundled: Bundled) -> Identity {
-    Identity {
-        name: bundled.name.into(),
-        digest: Digest::of(bundled.bytes).hex(),
-    }
+    Identity { name: bundled.name.into(), digest: Digest::of(bundled.bytes).hex() }
 }
 
 /// The JavaScript engine that comes with the daemon.
@@ -35,12 +32,7 @@ pub(crate) async fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceCell<Sandbox> = OnceCell::const_new();
     let bundled = executor_bundle::QUICKJS;
     SANDBOX
-        .get_or_init(|| async {
-            runtime()
-                .sandbox(identity(bundled), bundled.bytes.into())
-                .await
-                .unwrap()
-        })
+        .get_or_init(|| async { runtime().sandbox(identity(bundled), bundled.bytes.into()).await.unwrap() })
         .await
 }
 
@@ -53,29 +45,18 @@ pub(crate) fn guest(name: &str) -> Arc<[u8]> {
     let path = directory.join(format!("{name}.wasm"));
     match std::fs::read(&path) {
         Ok(bytes) => bytes.into(),
-        Err(error) => panic!(
-            "{} can't be read ({error}): run `make guests`",
-            path.display()
-        ),
+        Err(error) => panic!("{} can't be read ({error}): run `make guests`", path.display()),
     }
 }
 
 /// A test component as an adapter.
 pub(crate) async fn adapter(name: &'static str) -> Arc<Adapter> {
-    static ADAPTERS: Mutex<Option<HashMap<&str, Arc<OnceCell<Arc<Adapter>>>>>> = Mutex::new(None);
-    let cell = ADAPTERS
-        .lock()
-        .unwrap()
-        .get_or_insert_default()
-        .entry(name)
-        .or_default()
-        .clone();
+    type Cell = Arc<OnceCell<Arc<Adapter>>>;
+    static ADAPTERS: Mutex<Option<HashMap<&str, Cell>>> = Mutex::new(None);
+    let cell = ADAPTERS.lock().unwrap().get_or_insert_default().entry(name).or_default().clone();
     let load = || async {
         let bytes = guest(name);
-        let identity = Identity {
-            name: name.into(),
-            digest: Digest::of(&bytes).hex(),
-        };
+        let identity = Identity { name: name.into(), digest: Digest::of(&bytes).hex() };
         Arc::new(runtime().adapter(identity, bytes).await.unwrap())
     };
     cell.get_or_init(load).await.clone()
@@ -96,12 +77,7 @@ impl Ground {
         let name = WorkspaceName::parse("default").unwrap();
         let workspace = Workspace::open(&home, &name, 0).unwrap();
         let cache = Cache::open(&home.cache_directory().join("sled"));
-        Self {
-            workspace,
-            cache,
-            _home: home,
-            _directory: directory,
-        }
+        Self { workspace, cache, _home: home, _directory: directory }
     }
 
     pub(crate) fn context(&self, scope: Scope) -> AdapterContext {
@@ -111,6 +87,7 @@ impl Ground {
             cache: self.cache.clone(),
             session: "default/test/".into(),
             progress: None,
+            limits: None,
         }
     }
 }
@@ -131,10 +108,8 @@ impl BridgeHost for Script {
             match call.path.last().map(String::as_str) {
                 Some("echo") => Settled::Ok(call.args),
                 Some("slow") => {
-                    tokio::time::sleep(std::time::Duration::from_millis(
-                        args["ms"].as_u64().unwrap_or(20),
-                    ))
-                    .await;
+                    tokio::time::sleep(std::time::Duration::from_millis(args["ms"].as_u64().unwrap_or(20)))
+                        .await;
                     Settled::Ok(args["value"].to_string())
                 }
                 Some("fail") => Settled::Failed(
@@ -144,18 +119,13 @@ impl BridgeHost for Script {
                 ),
                 Some("ask") => Settled::Waiting,
                 Some("never") => std::future::pending().await,
-                _ => Settled::Failed(
-                    json!({"code": "tool-not-found", "message": "unknown"}).to_string(),
-                ),
+                _ => Settled::Failed(json!({"code": "tool-not-found", "message": "unknown"}).to_string()),
             }
         })
     }
 
     fn delivered(&self, call: &Call, settled: &Settled, _: u64) {
-        self.delivered
-            .lock()
-            .unwrap()
-            .push((call.scope, call.ordinal, settled.clone()));
+        self.delivered.lock().unwrap().push((call.scope, call.ordinal, settled.clone()));
     }
 
     fn output(&self, output: Output) {

@@ -21,10 +21,7 @@ fn the_compiler_imports_nothing() {
 #[test]
 fn the_openapi_adapter_imports_its_seam_alone() {
     let artifact = inspect(executor_bundle::OPENAPI.bytes).unwrap();
-    let foreign: Vec<_> = artifact
-        .imports
-        .iter()
-        .filter(|import| !import.starts_with("executor:adapter/"))
-        .collect();
+    let foreign: Vec<_> =
+        artifact.imports.iter().filter(|import| !import.starts_with("executor:adapter/")).collect();
     assert!(foreign.is_empty(), "{foreign:?}");
 }

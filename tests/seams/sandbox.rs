@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use executor_runtime::limits::Limits;
 use executor_runtime::{
-    CallError, FaultKind, History, Inputs, Module, RecordedCall, Run, RunEnd, RunRequest, Settled,
-    Share,
+    CallError, FaultKind, History, Inputs, Module, RecordedCall, Run, RunEnd, RunRequest, Settled, Share,
 };
 
 use crate::fixture::{Script, sandbox};
@@ -18,26 +17,13 @@ async fn run_with(body: &str, history: History, limits: Limits, script: &Arc<Scr
         source: format!("export default async (input) => {{ {body}\n}}"),
         source_map: None,
     };
-    let request = RunRequest {
-        module,
-        input: "{\"n\":3}".into(),
-        history,
-        limits,
-    };
-    sandbox()
-        .await
-        .run(&Share::default(), request, script.clone())
-        .await
+    let request = RunRequest { module, input: "{\"n\":3}".into(), history, limits };
+    sandbox().await.run(&Share::default(), request, script.clone()).await
 }
 
 async fn run(body: &str) -> (RunEnd, Arc<Script>) {
     let script = Arc::new(Script::default());
-    (
-        run_with(body, History::default(), Limits::sandbox(), &script)
-            .await
-            .end,
-        script,
-    )
+    (run_with(body, History::default(), Limits::sandbox(), &script).await.end, script)
 }
 
 async fn completes(body: &str, expect: &str) {
@@ -96,33 +82,22 @@ async fn a_program_has_no_way_out_of_its_own() {
     )
     .await;
     let (end, _) = run("await fetch('https://example.com')").await;
-    let RunEnd::Failed(failure) = end else {
-        panic!("fetch must throw: {end:?}")
-    };
+    let RunEnd::Failed(failure) = end else { panic!("fetch must throw: {end:?}") };
     assert!(failure.message.contains("tools"), "{}", failure.message);
 }
 
 #[tokio::test]
 async fn endless_loops_end_by_fuel_or_by_the_clock() {
-    let limits = Limits {
-        fuel: 200_000_000,
-        ..Limits::sandbox()
-    };
+    let limits = Limits { fuel: 200_000_000, ..Limits::sandbox() };
     breaks("while (true) {}", limits, FaultKind::OutOfFuel).await;
-    let limits = Limits {
-        wall: Duration::from_millis(200),
-        ..Limits::sandbox()
-    };
+    let limits = Limits { wall: Duration::from_millis(200), ..Limits::sandbox() };
     let took = breaks("while (true) {}", limits, FaultKind::Timeout).await;
     assert!(took < Duration::from_secs(2), "ended after {took:?}");
 }
 
 #[tokio::test]
 async fn a_call_that_never_ends_is_bounded_by_the_clock() {
-    let limits = Limits {
-        wall: Duration::from_millis(200),
-        ..Limits::sandbox()
-    };
+    let limits = Limits { wall: Duration::from_millis(200), ..Limits::sandbox() };
     breaks("await tools.x.never({})", limits, FaultKind::Timeout).await;
 }
 
@@ -147,63 +122,40 @@ async fn memory_is_bounded() {
 
 #[tokio::test]
 async fn recursion_is_an_error_that_a_program_can_catch() {
-    completes(
-        "const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }",
-        "true",
-    )
-    .await;
+    completes("const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }", "true")
+        .await;
 }
 
 #[tokio::test]
 async fn a_promise_that_nothing_settles_ends_at_once() {
     let (end, _) = run("await new Promise(() => {})").await;
-    let RunEnd::Failed(failure) = end else {
-        panic!("{end:?}")
-    };
+    let RunEnd::Failed(failure) = end else { panic!("{end:?}") };
     assert_eq!(failure.code, "never-settles");
 }
 
 #[tokio::test]
 async fn errors_name_their_class_and_line() {
     let (end, _) = run("\n\n  null.x").await;
-    let RunEnd::Failed(failure) = end else {
-        panic!("{end:?}")
-    };
-    assert!(
-        failure.message.starts_with("TypeError: "),
-        "{}",
-        failure.message
-    );
-    assert!(
-        failure
-            .stack
-            .as_deref()
-            .is_some_and(|stack| stack.contains("main.ts:3")),
-        "{failure:?}"
-    );
+    let RunEnd::Failed(failure) = end else { panic!("{end:?}") };
+    assert!(failure.message.starts_with("TypeError: "), "{}", failure.message);
+    assert!(failure.stack.as_deref().is_some_and(|stack| stack.contains("main.ts:3")), "{failure:?}");
 }
 
 #[tokio::test]
 async fn logs_and_values_arrive_in_order_and_are_bounded() {
     let (_, script) = run("console.log('a', { b: 1 }); emit({ c: 2 }); console.error('d')").await;
     let outputs = script.outputs.lock().unwrap().clone();
-    let seen: Vec<_> = outputs
-        .iter()
-        .map(|output| (output.sequence, output.level, output.body.as_str()))
-        .collect();
+    let seen: Vec<_> =
+        outputs.iter().map(|output| (output.sequence, output.level, output.body.as_str())).collect();
     assert_eq!(seen.len(), 3, "{seen:?}");
     assert_eq!(seen[1], (1, None, r#"{"c":2}"#));
     assert_eq!((seen[0].1, seen[2].1), (Some("info"), Some("error")));
 
-    let (end, script) = run("const line = 'x'.repeat(60000); for (let i = 0; i < 1000; i++) console.log(line); return 1").await;
+    let (end, script) =
+        run("const line = 'x'.repeat(60000); for (let i = 0; i < 1000; i++) console.log(line); return 1")
+            .await;
     assert!(matches!(end, RunEnd::Completed(_)), "{end:?}");
-    let bytes: usize = script
-        .outputs
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|output| output.body.len())
-        .sum();
+    let bytes: usize = script.outputs.lock().unwrap().iter().map(|output| output.body.len()).sum();
     assert!(bytes < 1_200_000, "{bytes} bytes were kept");
     let last = script.outputs.lock().unwrap().last().unwrap().body.clone();
     assert!(last.contains("the log is full"), "{last}");
@@ -212,9 +164,7 @@ async fn logs_and_values_arrive_in_order_and_are_bounded() {
 #[tokio::test]
 async fn a_large_result_is_refused_by_name() {
     let (end, _) = run("return 'x'.repeat(9 * 1024 * 1024)").await;
-    let RunEnd::Failed(failure) = end else {
-        panic!("{end:?}")
-    };
+    let RunEnd::Failed(failure) = end else { panic!("{end:?}") };
     assert_eq!(failure.code, "too-large");
 }
 
@@ -223,21 +173,14 @@ async fn calls_left_behind_are_cancelled_and_named() {
     let (end, script) = run("tools.x.never({}); return 1").await;
     assert!(matches!(end, RunEnd::Completed(_)), "{end:?}");
     let outputs = script.outputs.lock().unwrap().clone();
-    assert!(
-        outputs.iter().any(|output| output.body.contains("x.never")),
-        "{outputs:?}"
-    );
+    assert!(outputs.iter().any(|output| output.body.contains("x.never")), "{outputs:?}");
 }
 
 #[tokio::test]
 async fn randomness_is_fresh_in_every_run() {
     let body = "return [Math.random(), crypto.randomUUID()]";
-    let (RunEnd::Completed(first), _) = run(body).await else {
-        panic!("it completes")
-    };
-    let (RunEnd::Completed(second), _) = run(body).await else {
-        panic!("it completes")
-    };
+    let (RunEnd::Completed(first), _) = run(body).await else { panic!("it completes") };
+    let (RunEnd::Completed(second), _) = run(body).await else { panic!("it completes") };
     assert_ne!(first, second);
 }
 
@@ -253,76 +196,36 @@ async fn a_waiting_program_is_dropped_and_takes_the_same_path_again() {
         return { answer, at, id, chance }";
     let script = Arc::new(Script::default());
     let first = run_with(body, History::default(), Limits::sandbox(), &script).await;
-    let RunEnd::Suspended(inputs) = first.end else {
-        panic!("{:?}", first.end)
-    };
-    assert_eq!(
-        script.outputs.lock().unwrap().len(),
-        1,
-        "it stopped at the question"
-    );
+    let RunEnd::Suspended(inputs) = first.end else { panic!("{:?}", first.end) };
+    assert_eq!(script.outputs.lock().unwrap().len(), 1, "it stopped at the question");
 
     let history = history(&script, inputs, Some("\"yes\""));
     let again = Arc::new(Script::default());
     let second = run_with(body, history, Limits::sandbox(), &again).await;
-    let RunEnd::Completed(result) = second.end else {
-        panic!("{:?}", second.end)
-    };
+    let RunEnd::Completed(result) = second.end else { panic!("{:?}", second.end) };
     assert!(result.starts_with(r#"{"answer":"yes","#), "{result}");
-    assert!(
-        again.calls.lock().unwrap().is_empty(),
-        "nothing that has an outcome is called again"
-    );
+    assert!(again.calls.lock().unwrap().is_empty(), "nothing that has an outcome is called again");
     let outputs = again.outputs.lock().unwrap().clone();
-    assert_eq!(
-        outputs.len(),
-        1,
-        "what was said before is not said again: {outputs:?}"
-    );
-    assert_eq!(
-        (outputs[0].sequence, outputs[0].body.as_str()),
-        (1, "after")
-    );
+    assert_eq!(outputs.len(), 1, "what was said before is not said again: {outputs:?}");
+    assert_eq!((outputs[0].sequence, outputs[0].body.as_str()), (1, "after"));
 }
 
 #[tokio::test]
 async fn a_program_that_goes_another_way_is_told_both() {
     let script = Arc::new(Script::default());
-    let first = run_with(
-        "await tools.x.ask({ a: 1 })",
-        History::default(),
-        Limits::sandbox(),
-        &script,
-    )
-    .await;
-    let RunEnd::Suspended(inputs) = first.end else {
-        panic!("{:?}", first.end)
-    };
+    let first = run_with("await tools.x.ask({ a: 1 })", History::default(), Limits::sandbox(), &script).await;
+    let RunEnd::Suspended(inputs) = first.end else { panic!("{:?}", first.end) };
     let history = history(&script, inputs, Some("1"));
-    let second = run_with(
-        "await tools.x.ask({ a: 2 })",
-        history,
-        Limits::sandbox(),
-        &script,
-    )
-    .await;
-    let RunEnd::Diverged { recorded, found } = second.end else {
-        panic!("{:?}", second.end)
-    };
-    assert!(
-        recorded.contains(r#"{"a":1}"#) && found.contains(r#"{"a":2}"#),
-        "{recorded} / {found}"
-    );
+    let second = run_with("await tools.x.ask({ a: 2 })", history, Limits::sandbox(), &script).await;
+    let RunEnd::Diverged { recorded, found } = second.end else { panic!("{:?}", second.end) };
+    assert!(recorded.contains(r#"{"a":1}"#) && found.contains(r#"{"a":2}"#), "{recorded} / {found}");
 }
 
 #[tokio::test]
 async fn a_loop_in_one_program_does_not_hold_up_another() {
     sandbox().await;
     let spin = tokio::spawn(async {
-        let limits = Limits {
-            wall: Duration::from_millis(700),
-            ..Limits::sandbox()
-        };
+        let limits = Limits { wall: Duration::from_millis(700), ..Limits::sandbox() };
         breaks("while (true) {}", limits, FaultKind::Timeout).await
     });
     tokio::task::yield_now().await;
@@ -333,39 +236,27 @@ async fn a_loop_in_one_program_does_not_hold_up_another() {
         slowest = slowest.max(begun.elapsed());
     }
     spin.await.unwrap();
-    assert!(
-        slowest < Duration::from_millis(400),
-        "one run took {slowest:?} on one thread beside a loop"
-    );
+    assert!(slowest < Duration::from_millis(400), "one run took {slowest:?} on one thread beside a loop");
 }
 
 /// What the first run's bridge saw, as the journal would give it back.
 fn history(script: &Script, inputs: Inputs, answer: Option<&str>) -> History {
     let delivered = script.delivered.lock().unwrap();
     let mut history = History {
-        deliveries: delivered
-            .iter()
-            .map(|(scope, ordinal, _)| (*scope, *ordinal))
-            .collect(),
+        deliveries: delivered.iter().map(|(scope, ordinal, _)| (*scope, *ordinal)).collect(),
         inputs,
         outputs: script.outputs.lock().unwrap().len() as u64,
         ..History::default()
     };
     for call in script.calls.lock().unwrap().iter() {
         let key = (call.scope, call.ordinal);
-        let settled = delivered
-            .iter()
-            .find(|(scope, ordinal, _)| (*scope, *ordinal) == key);
+        let settled = delivered.iter().find(|(scope, ordinal, _)| (*scope, *ordinal) == key);
         let outcome = settled.map(|(_, _, settled)| settled.clone());
         let outcome = outcome.or_else(|| answer.map(|answer| Settled::Ok(answer.into())));
         let path = executor_runtime::full_path(call);
         history.calls.insert(
             key,
-            RecordedCall {
-                path,
-                args: call.args.clone(),
-                outcome,
-            },
+            RecordedCall { path, args: call.args.clone(), options: call.options.clone(), outcome },
         );
     }
     history

@@ -1,8 +1,5 @@
 //! The types of the seam, generated from `wit/sandbox`.
-#![expect(
-    missing_docs,
-    reason = "the documentation of these types is in the WIT"
-)]
+#![expect(missing_docs, reason = "the documentation of these types is in the WIT")]
 
 wit_bindgen::generate!({
     path: "../../wit/sandbox",

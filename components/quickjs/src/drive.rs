@@ -84,8 +84,7 @@ pub(crate) fn clean_up(ctx: &Ctx<'_>, state: &State) {
             if labels.len() > NAMED {
                 names.push_str(&format!(" and {} more", labels.len() - NAMED));
             }
-            let message =
-                format!("abandoned: {names} (not awaited when the program ended, and cancelled)");
+            let message = format!("abandoned: {names} (not awaited when the program ended, and cancelled)");
             state.log(Level::Warn, &message);
         }
         Ok(_) => {}

@@ -41,16 +41,11 @@ impl Engine {
         runtime.set_loader(SetResolver(state.clone()), SetLoader(state.clone()));
         let context = Context::full(&runtime).map_err(broken)?;
         context.with(|ctx| {
-            internals::install(&ctx, &state)
-                .map_err(|error| caught(&ctx, error).into_failure(&ctx, &state))
+            internals::install(&ctx, &state).map_err(|error| caught(&ctx, error).into_failure(&ctx, &state))
         })?;
         track_rejections(&runtime, &state);
         runtime.run_gc();
-        Ok(Self {
-            context,
-            runtime,
-            state,
-        })
+        Ok(Self { context, runtime, state })
     }
 
     /// Evaluates a program's modules and keeps them for [`Engine::invoke`].
@@ -78,10 +73,7 @@ impl Engine {
         })?;
         self.runtime.run_gc();
         let logs: Vec<_> = self.state.load_log.take();
-        let logs: Vec<_> = logs
-            .iter()
-            .map(|(level, line)| json!([level_name(*level), line]))
-            .collect();
+        let logs: Vec<_> = logs.iter().map(|(level, line)| json!([level_name(*level), line])).collect();
         Ok(json!({ "modules": order, "exports": exports, "logs": logs }).to_string())
     }
 
@@ -110,9 +102,7 @@ impl Engine {
         self.state.keep_map(code);
         self.enter(|ctx| {
             let namespace = evaluate(ctx, &self.state, code)?;
-            let exported = namespace
-                .get::<_, Value<'_>>("default")
-                .map_err(|error| caught(ctx, error))?;
+            let exported = namespace.get::<_, Value<'_>>("default").map_err(|error| caught(ctx, error))?;
             self.call(ctx, exported, input)
         })
     }
@@ -132,25 +122,17 @@ impl Engine {
     }
 
     /// Calls a function, or takes a value as it is; its result as JSON.
-    fn call<'js>(
-        &self,
-        ctx: &Ctx<'js>,
-        target: Value<'js>,
-        input: &str,
-    ) -> Result<String, Stop<'js>> {
+    fn call<'js>(&self, ctx: &Ctx<'js>, target: Value<'js>, input: &str) -> Result<String, Stop<'js>> {
         let input = drive::parse(ctx, input).map_err(|_| {
             ctx.catch();
             Stop::Failed(plain("input", "the input is not JSON"))
         })?;
         let returned = match target.as_function() {
-            Some(function) => function
-                .call((input,))
-                .map_err(|error| caught(ctx, error))?,
+            Some(function) => function.call((input,)).map_err(|error| caught(ctx, error))?,
             None => target,
         };
         let result = drive::settle(ctx, &self.state, returned)?;
-        values::write(ctx, &result, "the result", RESULT_BYTES)
-            .map_err(|error| Stop::of_json(ctx, error))
+        values::write(ctx, &result, "the result", RESULT_BYTES).map_err(|error| Stop::of_json(ctx, error))
     }
 
     /// Takes over the sources, and says in which order to evaluate them.
@@ -160,10 +142,7 @@ impl Engine {
         sources.clear();
         for module in &program.modules {
             self.state.keep_map(module);
-            if sources
-                .insert(module.specifier.clone(), module.source.clone())
-                .is_some()
-            {
+            if sources.insert(module.specifier.clone(), module.source.clone()).is_some() {
                 let message = format!("two modules are called \"{}\"", module.specifier);
                 return Err(plain("program", message));
             }
@@ -197,27 +176,18 @@ impl Engine {
         if found.is_function() {
             return Ok(found);
         }
-        let message = format!(
-            "there is no function \"{name}\" to call; exported: {}",
-            listed(&names(&namespace))
-        );
+        let message =
+            format!("there is no function \"{name}\" to call; exported: {}", listed(&names(&namespace)));
         Err(Stop::Failed(plain("not-found", message)))
     }
 }
 
 fn listed(names: &[String]) -> String {
-    if names.is_empty() {
-        "nothing".to_owned()
-    } else {
-        names.join(", ")
-    }
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
 fn names(namespace: &Object<'_>) -> Vec<String> {
-    namespace
-        .own_keys::<String>(Filter::default())
-        .flatten()
-        .collect()
+    namespace.own_keys::<String>(Filter::default()).flatten().collect()
 }
 
 fn level_name(level: Level) -> &'static str {
@@ -234,9 +204,8 @@ fn evaluate<'js>(ctx: &Ctx<'js>, state: &State, code: &Module) -> Result<Object<
     state.linking.set(true);
     let declared = JsModule::declare(ctx.clone(), code.specifier.as_str(), code.source.as_str());
     state.linking.set(false);
-    let (module, promise): (JsModule<'js, Evaluated>, Promise<'js>) = declared
-        .and_then(JsModule::eval)
-        .map_err(|error| caught(ctx, error))?;
+    let (module, promise): (JsModule<'js, Evaluated>, Promise<'js>) =
+        declared.and_then(JsModule::eval).map_err(|error| caught(ctx, error))?;
     drive::settle(ctx, state, promise.into_value())?;
     module.namespace().map_err(|error| caught(ctx, error))
 }
@@ -254,19 +223,13 @@ fn import<'js>(
     state.linking.set(false);
     let promise = imported.map_err(|error| caught(ctx, error))?;
     let namespace = drive::settle(ctx, state, promise.into_value())?;
-    let aliases = if is_entry {
-        &[specifier, ""][..]
-    } else {
-        &[specifier][..]
-    };
+    let aliases = if is_entry { &[specifier, ""][..] } else { &[specifier][..] };
     for alias in aliases {
         let kept = (*alias, namespace.clone());
         internals::call::<_, ()>(ctx, |internals| &internals.keep, kept)
             .map_err(|error| caught(ctx, error))?;
     }
-    namespace
-        .into_object()
-        .ok_or_else(|| Stop::Failed(plain("engine", "a module has no namespace")))
+    namespace.into_object().ok_or_else(|| Stop::Failed(plain("engine", "a module has no namespace")))
 }
 
 /// Keeps what was rejected with nobody looking, until somebody does.

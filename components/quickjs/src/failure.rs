@@ -50,12 +50,7 @@ pub(crate) fn caught<'js>(ctx: &Ctx<'js>, error: rquickjs::Error) -> Stop<'js> {
 
 /// A failure that has no place in the author's text.
 pub(crate) fn plain(code: &str, message: impl Into<String>) -> Failure {
-    Failure {
-        code: code.to_owned(),
-        message: message.into(),
-        stack: None,
-        details: None,
-    }
+    Failure { code: code.to_owned(), message: message.into(), stack: None, details: None }
 }
 
 /// The failure that an uncaught value is.
@@ -84,9 +79,7 @@ fn thrown<'js>(ctx: &Ctx<'js>, state: &State, value: &Value<'js>) -> Failure {
 
 fn not_an_error<'js>(ctx: &Ctx<'js>, state: &State, value: &Value<'js>) -> Failure {
     let shown = inspect::value(ctx, state, value);
-    let said = value
-        .as_object()
-        .and_then(|object| string_field(ctx, object, "message"));
+    let said = value.as_object().and_then(|object| string_field(ctx, object, "message"));
     let message = match said {
         Some(said) => format!("{said} (thrown: {shown})"),
         None if value.is_string() => format!("{shown} (a string was thrown)"),
@@ -103,11 +96,7 @@ fn not_an_error<'js>(ctx: &Ctx<'js>, state: &State, value: &Value<'js>) -> Failu
 pub(crate) fn headline<'js>(ctx: &Ctx<'js>, error: &Object<'js>) -> String {
     let name = name_of(ctx, error);
     let message = string_field(ctx, error, "message").unwrap_or_default();
-    if message.is_empty() {
-        name
-    } else {
-        format!("{name}: {message}")
-    }
+    if message.is_empty() { name } else { format!("{name}: {message}") }
 }
 
 fn name_of<'js>(ctx: &Ctx<'js>, error: &Object<'js>) -> String {
@@ -190,13 +179,7 @@ fn push_causes<'js>(ctx: &Ctx<'js>, state: &State, error: &Object<'js>, stack: &
     }
 }
 
-fn push_cause<'js>(
-    ctx: &Ctx<'js>,
-    state: &State,
-    cause: &Value<'js>,
-    label: &str,
-    stack: &mut String,
-) {
+fn push_cause<'js>(ctx: &Ctx<'js>, state: &State, cause: &Value<'js>, label: &str, stack: &mut String) {
     match cause.as_object().filter(|_| cause.is_error()) {
         Some(error) => {
             stack.push_str(&format!("\n{label}: {}", headline(ctx, error)));

@@ -19,13 +19,13 @@ pub(crate) fn functions<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object
     let host = Object::new(ctx.clone())?;
     bridge_functions(&host, state)?;
     random_functions(&host, state)?;
-    add(&host, "kind", |value: Value<'js>| {
-        if value.is_object() {
-            Kind::of(&value).name()
-        } else {
-            "primitive"
-        }
-    })?;
+    add(
+        &host,
+        "kind",
+        |value: Value<'js>| {
+            if value.is_object() { Kind::of(&value).name() } else { "primitive" }
+        },
+    )?;
     add(&host, "encode", |ctx: Ctx<'js>, text: Value<'js>| {
         TypedArray::<u8>::new(ctx.clone(), text_of(&ctx, &text)?.into_bytes())
     })?;
@@ -39,10 +39,7 @@ pub(crate) fn add<'js, P, F>(host: &Object<'js>, name: &str, function: F) -> Res
 where
     F: IntoJsFunc<'js, P> + 'js,
 {
-    host.set(
-        name,
-        Function::new(host.ctx().clone(), function)?.with_name(name)?,
-    )
+    host.set(name, Function::new(host.ctx().clone(), function)?.with_name(name)?)
 }
 
 fn bridge_functions<'js>(host: &Object<'js>, state: &Rc<State>) -> Result<()> {
@@ -60,13 +57,9 @@ fn bridge_functions<'js>(host: &Object<'js>, state: &Rc<State>) -> Result<()> {
     let shared = state.clone();
     add(host, "cancel", move |id: u32| shared.bridge.cancel(id))?;
     let shared = state.clone();
-    add(
-        host,
-        "log",
-        move |ctx: Ctx<'js>, level: u8, items: Array<'js>| {
-            shared.log(level_of(level), &inspect::line(&ctx, &shared, &items));
-        },
-    )?;
+    add(host, "log", move |ctx: Ctx<'js>, level: u8, items: Array<'js>| {
+        shared.log(level_of(level), &inspect::line(&ctx, &shared, &items));
+    })?;
     let shared = state.clone();
     add(host, "emit", move |ctx: Ctx<'js>, value: Value<'js>| {
         need_bridge(&ctx, &shared, "emit")?;
@@ -92,27 +85,13 @@ fn start<'js>(
     options: &Value<'js>,
     scope: f64,
 ) -> Result<u32> {
-    let what = if root == "timer" {
-        "setTimeout".to_owned()
-    } else {
-        format!("tools.{path}")
-    };
+    let what = if root == "timer" { "setTimeout".to_owned() } else { format!("tools.{path}") };
     need_bridge(ctx, state, &what)?;
-    let args = to_json(
-        ctx,
-        args,
-        &format!("the arguments of {what}"),
-        ARGUMENTS_BYTES,
-    )?;
+    let args = to_json(ctx, args, &format!("the arguments of {what}"), ARGUMENTS_BYTES)?;
     let options = if options.is_undefined() {
         None
     } else {
-        Some(to_json(
-            ctx,
-            options,
-            &format!("the options of {what}"),
-            ARGUMENTS_BYTES,
-        )?)
+        Some(to_json(ctx, options, &format!("the options of {what}"), ARGUMENTS_BYTES)?)
     };
     #[expect(
         clippy::cast_possible_truncation,
@@ -122,13 +101,7 @@ fn start<'js>(
     let scope = scope as u64;
     state.called.set(true);
     let path = path.split('.').filter(|part| !part.is_empty());
-    Ok(state.bridge.start(&Call {
-        root,
-        path: path.map(str::to_owned).collect(),
-        args,
-        options,
-        scope,
-    }))
+    Ok(state.bridge.start(&Call { root, path: path.map(str::to_owned).collect(), args, options, scope }))
 }
 
 fn random_functions<'js>(host: &Object<'js>, state: &Rc<State>) -> Result<()> {
@@ -163,12 +136,7 @@ fn need_bridge(ctx: &Ctx<'_>, state: &State, what: &str) -> Result<()> {
 }
 
 /// A value's JSON; what can't be written is a `TypeError` to the program.
-fn to_json<'js>(
-    ctx: &Ctx<'js>,
-    value: &Value<'js>,
-    what: &str,
-    limit_bytes: usize,
-) -> Result<String> {
+fn to_json<'js>(ctx: &Ctx<'js>, value: &Value<'js>, what: &str, limit_bytes: usize) -> Result<String> {
     json::write(ctx, value, what, limit_bytes).map_err(|error| match error {
         JsonError::Engine(error) => error,
         JsonError::Refused { message, .. } => throw_type(ctx, &message),
@@ -232,16 +200,9 @@ fn decode<'js>(
     fatal: Opt<bool>,
     keep_bom: Opt<bool>,
 ) -> Result<JsString<'js>> {
-    let kind = if value.is_object() {
-        Kind::of(&value)
-    } else {
-        Kind::Object
-    };
+    let kind = if value.is_object() { Kind::of(&value) } else { Kind::Object };
     let Some(bytes) = kind::bytes(&value, kind) else {
-        return Err(throw_type(
-            &ctx,
-            "TextDecoder.decode takes a buffer or a typed array",
-        ));
+        return Err(throw_type(&ctx, "TextDecoder.decode takes a buffer or a typed array"));
     };
     let bytes = match bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) if !keep_bom.0.unwrap_or(false) => rest,

@@ -43,13 +43,7 @@ struct Inspector<'a, 'js> {
 
 impl<'a, 'js> Inspector<'a, 'js> {
     fn new(ctx: &'a Ctx<'js>, state: &'a State) -> Self {
-        Self {
-            ctx,
-            state,
-            out: String::new(),
-            full: false,
-            ancestors: Vec::new(),
-        }
+        Self { ctx, state, out: String::new(), full: false, ancestors: Vec::new() }
     }
 
     fn finish(mut self) -> String {
@@ -121,12 +115,8 @@ impl<'a, 'js> Inspector<'a, 'js> {
     }
 
     fn symbol(&mut self, value: &Value<'js>) {
-        let description = value
-            .as_symbol()
-            .and_then(|symbol| symbol.description().ok());
-        let name = description
-            .and_then(|text| internals::text_of(self.ctx, &text).ok())
-            .unwrap_or_default();
+        let description = value.as_symbol().and_then(|symbol| symbol.description().ok());
+        let name = description.and_then(|text| internals::text_of(self.ctx, &text).ok()).unwrap_or_default();
         self.push(&format!("Symbol({name})"));
     }
 
@@ -141,11 +131,7 @@ impl<'a, 'js> Inspector<'a, 'js> {
                     .and_then(|name| internals::text_of(self.ctx, &name).ok())
                     .unwrap_or_default();
                 self.ctx.catch();
-                let what = if name.is_empty() {
-                    "(anonymous)"
-                } else {
-                    &name
-                };
+                let what = if name.is_empty() { "(anonymous)" } else { &name };
                 self.push(&format!("[function {what}]"));
             }
         }
@@ -160,11 +146,7 @@ impl<'a, 'js> Inspector<'a, 'js> {
         }
         let kind = Kind::of(value);
         if self.ancestors.len() >= INSPECT_DEPTH {
-            return self.push(if kind == Kind::Array {
-                "[…]"
-            } else {
-                "{…}"
-            });
+            return self.push(if kind == Kind::Array { "[…]" } else { "{…}" });
         }
         self.ancestors.push(value.clone());
         self.object(value, object, kind);
@@ -239,11 +221,7 @@ impl<'a, 'js> Inspector<'a, 'js> {
             return self.push("[threw]");
         };
         self.push("Map {");
-        for (index, pair) in entries
-            .iter::<Array<'js>>()
-            .take(INSPECT_ENTRIES)
-            .enumerate()
-        {
+        for (index, pair) in entries.iter::<Array<'js>>().take(INSPECT_ENTRIES).enumerate() {
             self.push(if index > 0 { ", " } else { " " });
             let Ok(pair) = pair else { return };
             if let (Ok(key), Ok(item)) = (pair.get::<Value<'js>>(0), pair.get::<Value<'js>>(1)) {
@@ -305,11 +283,7 @@ impl<'a, 'js> Inspector<'a, 'js> {
     }
 
     fn field(&mut self, object: &Object<'js>, key: Atom<'js>) {
-        let name = key
-            .to_value()
-            .ok()
-            .map(|name| self.text(&name))
-            .unwrap_or_default();
+        let name = key.to_value().ok().map(|name| self.text(&name)).unwrap_or_default();
         if is_identifier(&name) {
             self.push(&name);
         } else {
@@ -330,7 +304,5 @@ impl<'a, 'js> Inspector<'a, 'js> {
 fn is_identifier(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|first: char| first.is_ascii_digit())
-        && name
-            .chars()
-            .all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
+        && name.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
 }

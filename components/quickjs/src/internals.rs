@@ -125,11 +125,7 @@ pub(crate) fn reg_exp_text<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<St
 /// A big integer's digits, and whether a JavaScript number holds it exactly.
 pub(crate) fn big_int<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<(String, bool)> {
     let text = call(ctx, |internals| &internals.big_int_text, (value.clone(),))?;
-    let safe = call(
-        ctx,
-        |internals| &internals.is_safe_big_int,
-        (value.clone(),),
-    )?;
+    let safe = call(ctx, |internals| &internals.is_safe_big_int, (value.clone(),))?;
     Ok((text, safe))
 }
 

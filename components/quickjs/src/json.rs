@@ -49,14 +49,8 @@ pub(crate) fn write<'js>(
     what: &str,
     limit_bytes: usize,
 ) -> Outcome<String> {
-    let mut writer = Writer {
-        ctx,
-        out: Vec::new(),
-        limit_bytes,
-        what,
-        ancestors: Vec::new(),
-        path: Vec::new(),
-    };
+    let mut writer =
+        Writer { ctx, out: Vec::new(), limit_bytes, what, ancestors: Vec::new(), path: Vec::new() };
     if !writer.value(value)? {
         if !value.is_undefined() {
             return Err(writer.refuse_top(value));
@@ -88,8 +82,7 @@ impl<'js> Writer<'_, 'js> {
         if value.is_null() {
             self.out.extend_from_slice(b"null");
         } else if let Some(flag) = value.as_bool() {
-            self.out
-                .extend_from_slice(if flag { b"true" } else { b"false" });
+            self.out.extend_from_slice(if flag { b"true" } else { b"false" });
         } else if let Some(number) = value.as_int() {
             self.out.extend_from_slice(number.to_string().as_bytes());
         } else if let Some(number) = value.as_float() {
@@ -168,8 +161,7 @@ impl<'js> Writer<'_, 'js> {
             }
             kind => {
                 if let Some(function) = to_json(object)? {
-                    let plain: Value<'js> =
-                        function.call((rquickjs::function::This(value.clone()),))?;
+                    let plain: Value<'js> = function.call((rquickjs::function::This(value.clone()),))?;
                     return self.value(&plain);
                 }
                 self.by_kind(value, object, kind)?;
@@ -263,10 +255,7 @@ impl<'js> Writer<'_, 'js> {
             if !key.is_string() {
                 return self.array(&entries);
             }
-            named.push((
-                internals::text_of(self.ctx, &key)?,
-                pair.get::<Value<'js>>(1)?,
-            ));
+            named.push((internals::text_of(self.ctx, &key)?, pair.get::<Value<'js>>(1)?));
         }
         self.out.push(b'{');
         let mut first = true;
@@ -343,10 +332,7 @@ impl<'js> Writer<'_, 'js> {
                 break;
             }
         }
-        JsonError::Refused {
-            code,
-            message: format!("{place} {why}"),
-        }
+        JsonError::Refused { code, message: format!("{place} {why}") }
     }
 
     fn refuse_top(&self, value: &Value<'js>) -> JsonError {
@@ -354,11 +340,7 @@ impl<'js> Writer<'_, 'js> {
             let why = format!("is the tool {path} itself: call it, as in tools.{path}({{ … }})");
             return self.refuse("function", &why);
         }
-        let kind = if value.is_function() {
-            "function"
-        } else {
-            "symbol"
-        };
+        let kind = if value.is_function() { "function" } else { "symbol" };
         self.refuse(kind, &format!("is a {kind}, which JSON can't hold"))
     }
 }

@@ -103,9 +103,7 @@ pub(crate) fn bytes(value: &Value<'_>, kind: Kind) -> Option<Vec<u8>> {
             let length: usize = object.get("byteLength").ok()?;
             // SAFETY: copied before anything else runs.
             let bytes = unsafe { buffer.as_bytes() }?;
-            bytes
-                .get(offset..offset.checked_add(length)?)
-                .map(<[u8]>::to_vec)
+            bytes.get(offset..offset.checked_add(length)?).map(<[u8]>::to_vec)
         }
         _ => None,
     }
@@ -133,17 +131,14 @@ fn typed_bytes(value: &Value<'_>) -> Option<Vec<u8>> {
     let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
     // SAFETY: copied before anything else runs.
     let bytes = unsafe { buffer.as_bytes() }?;
-    bytes
-        .get(offset..offset.checked_add(length)?)
-        .map(<[u8]>::to_vec)
+    bytes.get(offset..offset.checked_add(length)?).map(<[u8]>::to_vec)
 }
 
 /// UTF-16 units of a string, without copying it.
 pub(crate) fn string_units(ctx: &Ctx<'_>, value: &Value<'_>) -> usize {
     let mut length = 0_i64;
     // SAFETY: a string's `length` is its own and runs no code.
-    let status =
-        unsafe { qjs::JS_GetLength(ctx.as_raw().as_ptr(), value.as_raw(), &raw mut length) };
+    let status = unsafe { qjs::JS_GetLength(ctx.as_raw().as_ptr(), value.as_raw(), &raw mut length) };
     if status < 0 {
         ctx.catch();
         return 0;

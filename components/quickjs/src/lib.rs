@@ -6,6 +6,8 @@
 //! component is that engine over the imported bridge, and the tests run it
 //! natively over one of their own.
 
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
+
 pub mod bindings;
 pub mod bridge;
 #[cfg(target_arch = "wasm32")]

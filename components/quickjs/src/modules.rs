@@ -35,11 +35,7 @@ impl Resolver for SetResolver {
         if sources.contains_key(&wanted) {
             return Ok(wanted);
         }
-        let known = sources
-            .keys()
-            .take(10)
-            .map(String::as_str)
-            .collect::<Vec<_>>();
+        let known = sources.keys().take(10).map(String::as_str).collect::<Vec<_>>();
         let message = if known.is_empty() {
             format!(
                 "there is no module \"{name}\" to import: this program has none; APIs are reached by tools.<source>.<tool>(args)"

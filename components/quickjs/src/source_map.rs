@@ -39,21 +39,13 @@ impl SourceMap {
     /// line, else of the first one on it. All counted from 1.
     pub(crate) fn original(&self, line: u32, column: u32) -> Option<(String, u32, u32)> {
         let (line, column) = (line.checked_sub(1)?, column.saturating_sub(1));
-        let after = self
-            .mappings
-            .partition_point(|mapping| (mapping.line, mapping.column) <= (line, column));
+        let after = self.mappings.partition_point(|mapping| (mapping.line, mapping.column) <= (line, column));
         let before = after.checked_sub(1).map(|index| &self.mappings[index]);
-        let found = before.filter(|mapping| mapping.line == line).or_else(|| {
-            self.mappings
-                .get(after)
-                .filter(|mapping| mapping.line == line)
-        })?;
+        let found = before
+            .filter(|mapping| mapping.line == line)
+            .or_else(|| self.mappings.get(after).filter(|mapping| mapping.line == line))?;
         let source = self.sources.get(found.source as usize)?;
-        Some((
-            source.clone(),
-            found.original_line + 1,
-            found.original_column + 1,
-        ))
+        Some((source.clone(), found.original_line + 1, found.original_column + 1))
     }
 }
 
@@ -114,11 +106,7 @@ impl<I: Iterator<Item = u8>> Vlq<I> {
             }
             shift += 5;
         }
-        Some(if value & 1 == 1 {
-            -(value >> 1)
-        } else {
-            value >> 1
-        })
+        Some(if value & 1 == 1 { -(value >> 1) } else { value >> 1 })
     }
 }
 

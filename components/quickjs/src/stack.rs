@@ -35,9 +35,7 @@ pub(crate) fn trace(raw: &str, state: &State) -> Trace {
         }
         let Place { path, line, column } = &found;
         match frame.function {
-            "" | "<anonymous>" | "default" => {
-                text.push_str(&format!("    at {path}:{line}:{column}"))
-            }
+            "" | "<anonymous>" | "default" => text.push_str(&format!("    at {path}:{line}:{column}")),
             function => text.push_str(&format!("    at {function} ({path}:{line}:{column})")),
         }
         place.get_or_insert(found);
@@ -73,12 +71,7 @@ fn parse_frame(line: &str) -> Option<Frame<'_>> {
     };
     let (rest, column) = position.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    Some(Frame {
-        function,
-        file,
-        line: line.parse().ok()?,
-        column: column.parse().ok()?,
-    })
+    Some(Frame { function, file, line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -88,10 +81,7 @@ mod tests {
     #[test]
     fn frames_of_every_form_are_read() {
         let frame = parse_frame("    at f (a b/main.ts:3:10)").expect("a frame");
-        assert_eq!(
-            (frame.function, frame.file, frame.line, frame.column),
-            ("f", "a b/main.ts", 3, 10)
-        );
+        assert_eq!((frame.function, frame.file, frame.line, frame.column), ("f", "a b/main.ts", 3, 10));
         let frame = parse_frame("    at main.ts:1:2").expect("a frame");
         assert_eq!((frame.function, frame.file), ("", "main.ts"));
         assert!(parse_frame("    at map (native)").is_none());

@@ -67,12 +67,7 @@ impl State {
 
     /// Where the author wrote what stands at (line, column) of a module, both
     /// counted from 1. None where the module has no map.
-    pub(crate) fn original(
-        &self,
-        specifier: &str,
-        line: u32,
-        column: u32,
-    ) -> Option<(String, u32, u32)> {
+    pub(crate) fn original(&self, specifier: &str, line: u32, column: u32) -> Option<(String, u32, u32)> {
         let mut maps = self.maps.borrow_mut();
         let entry = maps.get_mut(specifier)?;
         if let MapState::Text(text) = entry {

@@ -9,26 +9,16 @@ use crate::host::add;
 
 /// Adds `url`, `urlWith`, `query` and `queryText` to the prelude's `host`.
 pub(crate) fn functions<'js>(host: &Object<'js>) -> Result<()> {
-    add(
-        host,
-        "url",
-        |ctx: Ctx<'js>, text: String, base: Opt<Option<String>>| {
-            parse(&text, base.0.flatten().as_deref())
-                .map(|url| parts(&ctx, &url))
-                .transpose()
-        },
-    )?;
-    add(
-        host,
-        "urlWith",
-        |ctx: Ctx<'js>, href: String, name: String, value: String| {
-            let Some(mut url) = parse(&href, None) else {
-                return Err(rquickjs::Error::Unknown);
-            };
-            set(&mut url, &name, &value);
-            parts(&ctx, &url)
-        },
-    )?;
+    add(host, "url", |ctx: Ctx<'js>, text: String, base: Opt<Option<String>>| {
+        parse(&text, base.0.flatten().as_deref()).map(|url| parts(&ctx, &url)).transpose()
+    })?;
+    add(host, "urlWith", |ctx: Ctx<'js>, href: String, name: String, value: String| {
+        let Some(mut url) = parse(&href, None) else {
+            return Err(rquickjs::Error::Unknown);
+        };
+        set(&mut url, &name, &value);
+        parts(&ctx, &url)
+    })?;
     add(host, "query", |text: String| query(&text))?;
     add(host, "queryText", |pairs: Vec<Vec<String>>| {
         let mut text = form_urlencoded::Serializer::new(String::new());

@@ -1,8 +1,5 @@
 //! The types of the seam, generated from `wit/compiler`.
-#![expect(
-    missing_docs,
-    reason = "the documentation of these types is in the WIT"
-)]
+#![expect(missing_docs, reason = "the documentation of these types is in the WIT")]
 
 wit_bindgen::generate!({
     path: "../../wit/compiler",
@@ -11,6 +8,4 @@ wit_bindgen::generate!({
     pub_export_macro: false,
 });
 
-pub use exports::executor::compiler::compiler::{
-    Diagnostic, File, Module, Output, Position, Request,
-};
+pub use exports::executor::compiler::compiler::{Diagnostic, File, Module, Output, Position, Request};

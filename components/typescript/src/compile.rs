@@ -25,10 +25,7 @@ pub fn compile(request: &Request) -> Result<Output, Vec<Diagnostic>> {
     let jsx_source = jsx_import_source(request.options.as_deref())?;
     if !request.loose {
         for file in &request.files {
-            check_nesting(&Text {
-                path: &file.path,
-                source: &file.source,
-            })?;
+            check_nesting(&Text { path: &file.path, source: &file.source })?;
         }
         return modules::compile(request, jsx_source.as_deref());
     }
@@ -37,39 +34,24 @@ pub fn compile(request: &Request) -> Result<Output, Vec<Diagnostic>> {
         return Err(vec![general("", "request", message, None)]);
     };
     let done = loose_program(file, &request.allowed_imports, jsx_source.as_deref())?;
-    Ok(Output {
-        modules: vec![done.module],
-        warnings: done.warnings,
-    })
+    Ok(Output { modules: vec![done.module], warnings: done.warnings })
 }
 
 fn check_limits(files: &[File]) -> Result<(), Vec<Diagnostic>> {
     let refuse = |path: &str, message: String| Err(vec![general(path, "too-large", message, None)]);
     if files.len() > FILES {
-        return refuse(
-            "",
-            format!(
-                "{} files are more than the {FILES} of one request",
-                files.len()
-            ),
-        );
+        return refuse("", format!("{} files are more than the {FILES} of one request", files.len()));
     }
     let mut total = 0;
     for file in files {
         total += file.source.len();
         if file.source.len() > FILE_BYTES {
-            let message = format!(
-                "the file has {} bytes, more than {FILE_BYTES}",
-                file.source.len()
-            );
+            let message = format!("the file has {} bytes, more than {FILE_BYTES}", file.source.len());
             return refuse(&file.path, message);
         }
     }
     if total > TOTAL_BYTES {
-        return refuse(
-            "",
-            format!("the files have {total} bytes in all, more than {TOTAL_BYTES}"),
-        );
+        return refuse("", format!("the files have {total} bytes in all, more than {TOTAL_BYTES}"));
     }
     Ok(())
 }
@@ -78,16 +60,8 @@ fn check_nesting(text: &Text<'_>) -> Result<(), Vec<Diagnostic>> {
     let Some(offset) = nesting::too_deep(text.source) else {
         return Ok(());
     };
-    let message = format!(
-        "nested too deeply: more than {} brackets are open here",
-        crate::limits::NESTING
-    );
-    Err(vec![text.error(
-        Span::new(offset, offset + 1),
-        "nested-too-deeply",
-        message,
-        None,
-    )])
+    let message = format!("nested too deeply: more than {} brackets are open here", crate::limits::NESTING);
+    Err(vec![text.error(Span::new(offset, offset + 1), "nested-too-deeply", message, None)])
 }
 
 fn jsx_import_source(options: Option<&str>) -> Result<Option<String>, Vec<Diagnostic>> {
@@ -119,31 +93,19 @@ fn loose_program(
         Extracted::Fenced(code) => Some(code),
         Extracted::NoCode(languages) => return Err(vec![no_code(&file.path, &languages)]),
     };
-    let text = Text {
-        path: &file.path,
-        source: extracted.as_deref().unwrap_or(&file.source),
-    };
+    let text = Text { path: &file.path, source: extracted.as_deref().unwrap_or(&file.source) };
     if text.source.trim().is_empty() {
-        return Err(vec![general(
-            &file.path,
-            "no-code",
-            "there is no code to run",
-            None,
-        )]);
+        return Err(vec![general(&file.path, "no-code", "there is no code to run", None)]);
     }
     check_nesting(&text)?;
-    let policy = Policy {
-        allowed,
-        files: BTreeSet::new(),
-    };
+    let policy = Policy { allowed, files: BTreeSet::new() };
     let allocator = Allocator::default();
     let program = match loose::parse(&allocator, &text, prefers_jsx(&file.path)) {
         Ok(program) => program,
         // JSX and TypeScript's own angle brackets exclude each other, so the
         // other reading is tried where there are any.
         Err(found) if text.source.contains('<') => {
-            loose::parse(&allocator, &text, !prefers_jsx(&file.path))
-                .map_err(|other| later(found, other))?
+            loose::parse(&allocator, &text, !prefers_jsx(&file.path)).map_err(|other| later(found, other))?
         }
         Err(found) => return Err(found),
     };
@@ -156,26 +118,15 @@ fn prefers_jsx(path: &str) -> bool {
 
 /// Of two readings, the errors of the one that came further.
 fn later(one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let place = |found: &[Diagnostic]| {
-        found
-            .first()
-            .map(|first| (first.start.line, first.start.column))
-    };
-    if place(&other) > place(&one) {
-        other
-    } else {
-        one
-    }
+    let place = |found: &[Diagnostic]| found.first().map(|first| (first.start.line, first.start.column));
+    if place(&other) > place(&one) { other } else { one }
 }
 
 fn no_code(path: &str, languages: &[String]) -> Diagnostic {
     general(
         path,
         "no-code",
-        format!(
-            "the document has no TypeScript: its blocks are {}",
-            languages.join(", ")
-        ),
+        format!("the document has no TypeScript: its blocks are {}", languages.join(", ")),
         Some("mark the block to run with ```ts".to_owned()),
     )
 }

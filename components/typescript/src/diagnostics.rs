@@ -35,20 +35,13 @@ impl Text<'_> {
     }
 
     /// What oxc found, at most [`DIAGNOSTICS`] of it.
-    pub(crate) fn translate(
-        &self,
-        found: impl IntoIterator<Item = OxcDiagnostic>,
-    ) -> Vec<Diagnostic> {
+    pub(crate) fn translate(&self, found: impl IntoIterator<Item = OxcDiagnostic>) -> Vec<Diagnostic> {
         let translated = found.into_iter().take(DIAGNOSTICS);
         translated.map(|diagnostic| self.one(&diagnostic)).collect()
     }
 
     fn one(&self, found: &OxcDiagnostic) -> Diagnostic {
-        let label = found
-            .labels
-            .iter()
-            .find(|label| label.primary())
-            .or(found.labels.first());
+        let label = found.labels.iter().find(|label| label.primary()).or(found.labels.first());
         let span = label.map_or(Span::new(0, 0), |label| {
             Span::new(label.offset(), label.offset().saturating_add(label.len()))
         });

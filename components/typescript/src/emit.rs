@@ -46,12 +46,7 @@ pub(crate) fn emit<'a>(
     let exports = exports_of(&program);
     let (source, source_map) = print(text, &program);
     Ok(Compiled {
-        module: Module {
-            specifier: text.path.to_owned(),
-            source,
-            source_map,
-            imports: linked.specifiers,
-        },
+        module: Module { specifier: text.path.to_owned(), source, source_map, imports: linked.specifiers },
         warnings,
         taken: linked.taken,
         exports,
@@ -64,10 +59,8 @@ fn transform<'a>(
     program: &mut Program<'a>,
     jsx_source: Option<&str>,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let semantic = SemanticBuilder::new_compiler()
-        .with_enum_eval(true)
-        .with_excess_capacity(2.0)
-        .build(program);
+    let semantic =
+        SemanticBuilder::new_compiler().with_enum_eval(true).with_excess_capacity(2.0).build(program);
     if semantic.diagnostics.has_errors() {
         return Err(text.translate(semantic.diagnostics));
     }
@@ -82,8 +75,8 @@ fn transform<'a>(
         },
         ..TransformOptions::default()
     };
-    let done = Transformer::new(allocator, Path::new(text.path), &options)
-        .build_with_scoping(scoping, program);
+    let done =
+        Transformer::new(allocator, Path::new(text.path), &options).build_with_scoping(scoping, program);
     if done.diagnostics.has_errors() {
         return Err(text.translate(done.diagnostics));
     }
@@ -95,6 +88,8 @@ fn print(text: &Text<'_>, program: &Program<'_>) -> (String, Option<String>) {
     let options = CodegenOptions {
         comments: CommentOptions::disabled(),
         source_map_path: Some(PathBuf::from(text.path)),
+        // Indentation would make a deeply nested text quadratically longer.
+        indent_width: 0,
         ..CodegenOptions::default()
     };
     let CodegenReturn { code, map, .. } = Codegen::new().with_options(options).build(program);
@@ -116,18 +111,10 @@ fn exports_of(program: &Program<'_>) -> Exports {
             }
             Statement::ExportDeclaration(it) => name_declared(&mut exports, &it.declaration),
             Statement::ExportNamedDeclaration(it) => {
-                exports.names.extend(
-                    it.specifiers
-                        .iter()
-                        .map(|it| it.exported.name().to_string()),
-                );
+                exports.names.extend(it.specifiers.iter().map(|it| it.exported.name().to_string()));
             }
             Statement::ExportFromDeclaration(it) => {
-                exports.names.extend(
-                    it.specifiers
-                        .iter()
-                        .map(|it| it.exported.name().to_string()),
-                );
+                exports.names.extend(it.specifiers.iter().map(|it| it.exported.name().to_string()));
             }
             Statement::ExportAllDeclaration(it) => match &it.exported {
                 Some(name) => {
@@ -146,20 +133,14 @@ fn name_declared(exports: &mut Exports, declaration: &Declaration<'_>) {
         Declaration::VariableDeclaration(it) => {
             for declarator in &it.declarations {
                 let names = declarator.id.get_binding_identifiers();
-                exports
-                    .names
-                    .extend(names.iter().map(|it| it.name.to_string()));
+                exports.names.extend(names.iter().map(|it| it.name.to_string()));
             }
         }
         Declaration::FunctionDeclaration(it) => {
-            exports
-                .names
-                .extend(it.id.iter().map(|id| id.name.to_string()));
+            exports.names.extend(it.id.iter().map(|id| id.name.to_string()));
         }
         Declaration::ClassDeclaration(it) => {
-            exports
-                .names
-                .extend(it.id.iter().map(|id| id.name.to_string()));
+            exports.names.extend(it.id.iter().map(|id| id.name.to_string()));
         }
         _ => {}
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
-    Decorator, ImportDeclarationSpecifier, ImportExpression, Program, Statement, StringLiteral,
+    AccessorProperty, Decorator, ImportDeclarationSpecifier, ImportExpression, Program, Statement,
+    StringLiteral,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::Span;
@@ -67,11 +68,7 @@ pub(crate) fn link<'a>(
             Err(error) => errors.push(*error),
         }
     }
-    if errors.is_empty() {
-        Ok(imports)
-    } else {
-        Err(errors)
-    }
+    if errors.is_empty() { Ok(imports) } else { Err(errors) }
 }
 
 fn source_of<'p, 'a>(statement: &'p mut Statement<'a>) -> Option<&'p mut StringLiteral<'a>> {
@@ -85,11 +82,7 @@ fn source_of<'p, 'a>(statement: &'p mut Statement<'a>) -> Option<&'p mut StringL
 
 fn take_names(statement: &Statement<'_>, from: &str, taken: &mut Vec<Taken>) {
     let mut take = |name: &str, span: Span| {
-        taken.push(Taken {
-            from: from.to_owned(),
-            name: name.to_owned(),
-            span,
-        });
+        taken.push(Taken { from: from.to_owned(), name: name.to_owned(), span });
     };
     match statement {
         Statement::ImportDeclaration(import) => {
@@ -116,20 +109,13 @@ fn take_names(statement: &Statement<'_>, from: &str, taken: &mut Vec<Taken>) {
 
 impl Policy<'_> {
     /// The specifier that the emitted module uses.
-    fn resolve(
-        &self,
-        text: &Text<'_>,
-        wanted: &str,
-        span: Span,
-    ) -> Result<String, Box<Diagnostic>> {
+    fn resolve(&self, text: &Text<'_>, wanted: &str, span: Span) -> Result<String, Box<Diagnostic>> {
         if paths::is_relative(wanted) && !self.files.is_empty() {
             return paths::resolve(text.path, wanted, &self.files)
                 .ok_or_else(|| Box::new(self.missing(text, wanted, span)));
         }
         let allows = |pattern: &String| match pattern.strip_suffix("/*") {
-            Some(prefix) => wanted
-                .strip_prefix(prefix)
-                .is_some_and(|rest| rest.starts_with('/')),
+            Some(prefix) => wanted.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/')),
             None => pattern == wanted,
         };
         if self.allowed.iter().any(allows) {
@@ -140,10 +126,7 @@ impl Policy<'_> {
 
     fn missing(&self, text: &Text<'_>, wanted: &str, span: Span) -> Diagnostic {
         let path = paths::join(text.path, wanted);
-        let stems = self
-            .files
-            .iter()
-            .map(|file| file.rsplit_once('.').map_or(*file, |(stem, _)| stem));
+        let stems = self.files.iter().map(|file| file.rsplit_once('.').map_or(*file, |(stem, _)| stem));
         let help = closest(&path, self.files.iter().copied().chain(stems))
             .map(|found| format!("did you mean {found}?"))
             .unwrap_or_else(|| format!("the files are {}", listed(self.files.iter().copied())));
@@ -160,10 +143,7 @@ impl Policy<'_> {
         } else {
             match closest(wanted, self.allowed.iter().map(String::as_str)) {
                 Some(found) => format!("did you mean \"{found}\"?"),
-                None => format!(
-                    "allowed: {}",
-                    listed(self.allowed.iter().map(String::as_str))
-                ),
+                None => format!("allowed: {}", listed(self.allowed.iter().map(String::as_str))),
             }
         };
         text.error(span, "import-not-allowed", message, Some(help))
@@ -182,10 +162,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// What the sandbox has no way to run.
 pub(crate) fn refuse_unsupported(text: &Text<'_>, program: &Program<'_>) -> Vec<Diagnostic> {
-    let mut refusals = Refusals {
-        text,
-        errors: Vec::new(),
-    };
+    let mut refusals = Refusals { text, errors: Vec::new() };
     refusals.visit_program(program);
     refusals.errors
 }
@@ -204,6 +181,16 @@ impl<'a> Visit<'a> for Refusals<'_> {
             Some("import it at the top of the file".to_owned()),
         ));
         walk::walk_import_expression(self, it);
+    }
+
+    fn visit_accessor_property(&mut self, it: &AccessorProperty<'a>) {
+        self.errors.push(self.text.error(
+            it.span,
+            "accessor",
+            "accessor fields are not supported",
+            Some("write a get and a set".to_owned()),
+        ));
+        walk::walk_accessor_property(self, it);
     }
 
     fn visit_decorator(&mut self, it: &Decorator<'a>) {

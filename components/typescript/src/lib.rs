@@ -4,6 +4,8 @@
 //! [`compile`] is the whole of it; the component is that function, and the
 //! tests call it natively.
 
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
+
 pub mod bindings;
 mod compile;
 #[cfg(target_arch = "wasm32")]

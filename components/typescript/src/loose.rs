@@ -29,13 +29,10 @@ pub(crate) fn parse<'a>(
     jsx: bool,
 ) -> Result<Program<'a>, Vec<Diagnostic>> {
     let kind = SourceType::ts().with_module(true).with_jsx(jsx);
-    let parsed = match parse_statements(allocator, text, kind, true) {
-        Err(found) if starts_with_function(text.source) => {
-            return parse_function(allocator, text, kind)
-                .map_err(|again| if again.is_empty() { found } else { again });
-        }
-        other => other?,
-    };
+    if starts_with_function(text.source) {
+        return parse_function(allocator, text, kind);
+    }
+    let parsed = parse_statements(allocator, text, kind, true)?;
     let form = classify(&parsed, text)?;
     if form == Form::Module {
         // A module's own top level may not return.
@@ -55,16 +52,15 @@ fn parse_statements<'a>(
         allow_return_outside_function: may_return,
         ..ParseOptions::default()
     };
-    let parsed = Parser::new(allocator, text.source, kind)
-        .with_options(options)
-        .parse();
+    let parsed = Parser::new(allocator, text.source, kind).with_options(options).parse();
     if parsed.panicked || parsed.diagnostics.has_errors() {
         return Err(text.translate(parsed.diagnostics));
     }
     Ok(parsed.program)
 }
 
-/// A function without a name is an expression, and no statement.
+/// A function without a name is an expression, and no statement; nothing may
+/// follow it.
 fn parse_function<'a>(
     allocator: &'a Allocator,
     text: &Text<'a>,
@@ -76,16 +72,7 @@ fn parse_function<'a>(
     let builder = AstBuilder::new(allocator);
     let export = Statement::new_export_default_declaration(SPAN, expression.into(), &builder);
     let whole = Span::new(0, u32::try_from(text.source.len()).unwrap_or(u32::MAX));
-    Ok(Program::new(
-        whole,
-        kind,
-        text.source,
-        [],
-        None,
-        [],
-        [export],
-        &builder,
-    ))
+    Ok(Program::new(whole, kind, text.source, [], None, [], [export], &builder))
 }
 
 fn starts_with_function(source: &str) -> bool {
@@ -102,8 +89,7 @@ fn starts_with_function(source: &str) -> bool {
         }
     }
     let rest = rest.strip_prefix("async").map_or(rest, str::trim_start);
-    rest.strip_prefix("function")
-        .is_some_and(|rest| rest.trim_start().starts_with(['(', '*', '<']))
+    rest.strip_prefix("function").is_some_and(|rest| rest.trim_start().starts_with(['(', '*', '<']))
 }
 
 #[derive(Debug, PartialEq)]
@@ -119,10 +105,7 @@ fn classify(program: &Program<'_>, text: &Text<'_>) -> Result<Form, Vec<Diagnost
     if let Some(form) = exports(program, text)? {
         return Ok(form);
     }
-    let own = program
-        .body
-        .iter()
-        .filter(|it| !is_outside(it) && !is_type(it));
+    let own = program.body.iter().filter(|it| !is_outside(it) && !is_type(it));
     let own: Vec<&Statement<'_>> = own.collect();
     if let [Statement::ExpressionStatement(_)] = own[..] {
         return Ok(Form::Expression);
@@ -140,20 +123,12 @@ fn classify(program: &Program<'_>, text: &Text<'_>) -> Result<Form, Vec<Diagnost
         _ if distinct.contains(&"main") => Ok(Form::Function("main".to_owned())),
         _ => {
             let last = own.last().map_or(SPAN, |it| it.span());
-            Err(vec![
-                text.error(
-                    last,
-                    "no-entry",
-                    format!(
-                        "the functions {} are declared and none is called",
-                        distinct.join(", ")
-                    ),
-                    Some(
-                        "call one and return its result, name one main, or export default one"
-                            .to_owned(),
-                    ),
-                ),
-            ])
+            Err(vec![text.error(
+                last,
+                "no-entry",
+                format!("the functions {} are declared and none is called", distinct.join(", ")),
+                Some("call one and return its result, name one main, or export default one".to_owned()),
+            )])
         }
     }
 }
@@ -167,11 +142,7 @@ fn exports(program: &Program<'_>, text: &Text<'_>) -> Result<Option<Form>, Vec<D
                 return Ok(Some(Form::Module));
             }
             Statement::ExportNamedDeclaration(named) => {
-                if named
-                    .specifiers
-                    .iter()
-                    .any(|it| it.exported.name() == "default")
-                {
+                if named.specifiers.iter().any(|it| it.exported.name() == "default") {
                     return Ok(Some(Form::Module));
                 }
                 // `export {}` only marks a file as a module.
@@ -180,11 +151,7 @@ fn exports(program: &Program<'_>, text: &Text<'_>) -> Result<Option<Form>, Vec<D
                 }
             }
             Statement::ExportFromDeclaration(from) => {
-                if from
-                    .specifiers
-                    .iter()
-                    .any(|it| it.exported.name() == "default")
-                {
+                if from.specifiers.iter().any(|it| it.exported.name() == "default") {
                     return Ok(Some(Form::Module));
                 }
                 other = Some(from.span);
@@ -310,28 +277,18 @@ fn wrapper<'a>(
 
 /// Whether the author's own `input` would clash with the parameter.
 fn declares_input(statements: &[Statement<'_>]) -> bool {
-    let names_input = |pattern: &BindingPattern<'_>| {
-        pattern
-            .get_binding_identifiers()
-            .iter()
-            .any(|it| it.name == "input")
-    };
+    let names_input =
+        |pattern: &BindingPattern<'_>| pattern.get_binding_identifiers().iter().any(|it| it.name == "input");
     statements.iter().any(|statement| match statement {
-        Statement::ImportDeclaration(import) => import
-            .specifiers
-            .iter()
-            .flatten()
-            .any(|it| it.local().name == "input"),
+        Statement::ImportDeclaration(import) => {
+            import.specifiers.iter().flatten().any(|it| it.local().name == "input")
+        }
         _ => match statement.as_declaration() {
             Some(Declaration::VariableDeclaration(variable)) => {
                 variable.declarations.iter().any(|it| names_input(&it.id))
             }
-            Some(Declaration::FunctionDeclaration(it)) => {
-                it.id.as_ref().is_some_and(|id| id.name == "input")
-            }
-            Some(Declaration::ClassDeclaration(it)) => {
-                it.id.as_ref().is_some_and(|id| id.name == "input")
-            }
+            Some(Declaration::FunctionDeclaration(it)) => it.id.as_ref().is_some_and(|id| id.name == "input"),
+            Some(Declaration::ClassDeclaration(it)) => it.id.as_ref().is_some_and(|id| id.name == "input"),
             Some(Declaration::TSEnumDeclaration(it)) => it.id.name == "input",
             _ => false,
         },

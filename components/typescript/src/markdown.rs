@@ -19,18 +19,8 @@ struct Block {
     end: usize,
 }
 
-const LANGUAGES: [&str; 10] = [
-    "ts",
-    "typescript",
-    "js",
-    "javascript",
-    "tsx",
-    "jsx",
-    "mts",
-    "mjs",
-    "cts",
-    "cjs",
-];
+const LANGUAGES: [&str; 10] =
+    ["ts", "typescript", "js", "javascript", "tsx", "jsx", "mts", "mjs", "cts", "cjs"];
 
 /// Finds the blocks of code. Several are joined in their order; blocks
 /// without a language count where none has one that is ours.
@@ -43,20 +33,14 @@ pub(crate) fn extract(text: &str) -> Extracted {
     let ours = |block: &&Block| LANGUAGES.contains(&block.language.as_str());
     let mut chosen: Vec<&Block> = blocks.iter().filter(ours).collect();
     if chosen.is_empty() {
-        chosen = blocks
-            .iter()
-            .filter(|block| block.language.is_empty())
-            .collect();
+        chosen = blocks.iter().filter(|block| block.language.is_empty()).collect();
     }
     if chosen.is_empty() {
         return Extracted::NoCode(blocks.into_iter().map(|block| block.language).collect());
     }
     let mut code = String::with_capacity(text.len());
     for (number, line) in lines.iter().enumerate() {
-        if chosen
-            .iter()
-            .any(|block| (block.start..block.end).contains(&number))
-        {
+        if chosen.iter().any(|block| (block.start..block.end).contains(&number)) {
             code.push_str(line);
         } else if line.ends_with('\n') {
             code.push('\n');
@@ -75,11 +59,7 @@ fn blocks(text: &str, lines: &[&str]) -> Vec<Block> {
                 open = Some((opening, number + 1));
             }
             (Some((opening, start)), Some(closing)) if closing.closes(opening) => {
-                found.push(Block {
-                    language: opening.language(),
-                    start: *start,
-                    end: number,
-                });
+                found.push(Block { language: opening.language(), start: *start, end: number });
                 open = None;
             }
             _ => {}
@@ -87,11 +67,7 @@ fn blocks(text: &str, lines: &[&str]) -> Vec<Block> {
         offset += line.len();
     }
     if let Some((opening, start)) = open {
-        found.push(Block {
-            language: opening.language(),
-            start,
-            end: lines.len(),
-        });
+        found.push(Block { language: opening.language(), start, end: lines.len() });
     }
     found
 }
@@ -109,17 +85,10 @@ impl Fence<'_> {
 
     /// The first word after the fence, without Pandoc's braces.
     fn language(&self) -> String {
-        let word = self
-            .info
-            .split([' ', '\t', ',', '{'])
-            .next()
-            .unwrap_or_default();
+        let word = self.info.split([' ', '\t', ',', '{']).next().unwrap_or_default();
         let word = if word.is_empty() { self.info } else { word };
         let word = word.trim_matches(['{', '}', '.', ' ']);
-        word.split(' ')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase()
+        word.split(' ').next().unwrap_or_default().to_ascii_lowercase()
     }
 }
 
@@ -136,8 +105,8 @@ fn fence(line: &str) -> Option<Fence<'_>> {
     let odd = if mark == b'`' {
         info.contains('`')
     } else {
-        // `~~~x` is also an expression, if nobody's.
-        info.contains([';', '(', '='])
+        // `~~~x;` is also an expression, if nobody's.
+        info.contains([';', '('])
     };
     (length >= 3 && !odd).then_some(Fence { mark, length, info })
 }
@@ -165,20 +134,13 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        assert_eq!(
-            extract(text),
-            Extracted::Fenced(expect.to_owned()),
-            "{text}"
-        );
+        assert_eq!(extract(text), Extracted::Fenced(expect.to_owned()), "{text}");
     }
 
     #[test]
     fn code_keeps_its_lines() {
         check("```ts\nreturn 1\n```\n", "\nreturn 1\n\n");
-        check(
-            "Here:\n\n```typescript\na\nb\n```\nThat is it.",
-            "\n\n\na\nb\n\n",
-        );
+        check("Here:\n\n```typescript\na\nb\n```\nThat is it.", "\n\n\na\nb\n\n");
         check("1. Step\n   ```js\n   a\n   ```\n", "\n\n   a\n\n");
         check("~~~ts title=x\na\n~~~", "\na\n");
         check("````ts\n```\na\n````\n", "\n```\na\n\n");
@@ -189,10 +151,7 @@ mod tests {
 
     #[test]
     fn blocks_join_and_other_languages_drop_out() {
-        check(
-            "```ts\na\n```\ntext\n```json\n{}\n```\n```js\nb\n```\n",
-            "\na\n\n\n\n\n\n\nb\n\n",
-        );
+        check("```ts\na\n```\ntext\n```json\n{}\n```\n```js\nb\n```\n", "\na\n\n\n\n\n\n\nb\n\n");
         check("```\na\n```\n", "\na\n\n");
         check("```\noutput\n```\n```ts\na\n```\n", "\n\n\n\na\n\n");
         check("```ts\nreturn 1", "\nreturn 1");
@@ -216,9 +175,6 @@ mod tests {
         ] {
             assert_eq!(extract(text), Extracted::Plain, "{text}");
         }
-        check(
-            "See src/*.ts:\n```ts\nreturn 1 /* x */\n```",
-            "\n\nreturn 1 /* x */\n",
-        );
+        check("See src/*.ts:\n```ts\nreturn 1 /* x */\n```", "\n\nreturn 1 /* x */\n");
     }
 }

@@ -15,15 +15,9 @@ use crate::suggest::closest;
 
 /// Compiles the entries and what they import, in the order in which they are
 /// found; every file of code where no entry is named.
-pub(crate) fn compile(
-    request: &Request,
-    jsx_source: Option<&str>,
-) -> Result<Output, Vec<Diagnostic>> {
+pub(crate) fn compile(request: &Request, jsx_source: Option<&str>) -> Result<Output, Vec<Diagnostic>> {
     let files = by_path(&request.files)?;
-    let policy = Policy {
-        allowed: &request.allowed_imports,
-        files: files.keys().copied().collect(),
-    };
+    let policy = Policy { allowed: &request.allowed_imports, files: files.keys().copied().collect() };
     let mut queue: VecDeque<&str> = entries(request, &files)?.into();
     let mut seen: BTreeSet<&str> = queue.iter().copied().collect();
     let mut compiled = BTreeMap::new();
@@ -92,16 +86,9 @@ fn is_code(path: &str) -> bool {
     !path.ends_with(".d.ts") && (path.ends_with(".json") || SourceType::from_path(path).is_ok())
 }
 
-fn one(
-    file: &File,
-    policy: &Policy<'_>,
-    jsx_source: Option<&str>,
-) -> Result<Compiled, Vec<Diagnostic>> {
+fn one(file: &File, policy: &Policy<'_>, jsx_source: Option<&str>) -> Result<Compiled, Vec<Diagnostic>> {
     let path = file.path.trim_start_matches("./");
-    let text = Text {
-        path,
-        source: &file.source,
-    };
+    let text = Text { path, source: &file.source };
     if path.ends_with(".json") {
         return json(&text);
     }
@@ -110,17 +97,10 @@ fn one(
         let help = "compiled are .ts, .tsx, .mts, .js, .jsx, .mjs and .json".to_owned();
         return Err(vec![general(path, "unknown-kind", message, Some(help))]);
     };
-    let kind = kind
-        .with_module(true)
-        .with_jsx(kind.is_javascript() || kind.is_jsx());
+    let kind = kind.with_module(true).with_jsx(kind.is_javascript() || kind.is_jsx());
     let allocator = Allocator::default();
-    let options = ParseOptions {
-        parse_regular_expression: true,
-        ..ParseOptions::default()
-    };
-    let parsed = Parser::new(&allocator, text.source, kind)
-        .with_options(options)
-        .parse();
+    let options = ParseOptions { parse_regular_expression: true, ..ParseOptions::default() };
+    let parsed = Parser::new(&allocator, text.source, kind).with_options(options).parse();
     if parsed.panicked || parsed.diagnostics.has_errors() {
         return Err(text.translate(parsed.diagnostics));
     }
@@ -131,14 +111,9 @@ fn one(
 fn json(text: &Text<'_>) -> Result<Compiled, Vec<Diagnostic>> {
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(text.source);
     let value = parsed.map_err(|error| {
-        let line_start: usize = text
-            .source
-            .split_inclusive('\n')
-            .take(error.line().saturating_sub(1))
-            .map(str::len)
-            .sum();
-        let offset =
-            u32::try_from(line_start + error.column().saturating_sub(1)).unwrap_or(u32::MAX);
+        let line_start: usize =
+            text.source.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let offset = u32::try_from(line_start + error.column().saturating_sub(1)).unwrap_or(u32::MAX);
         vec![text.error(Span::new(offset, offset), "json", error.to_string(), None)]
     })?;
     Ok(Compiled {
@@ -150,19 +125,13 @@ fn json(text: &Text<'_>) -> Result<Compiled, Vec<Diagnostic>> {
         },
         warnings: Vec::new(),
         taken: Vec::new(),
-        exports: Exports {
-            names: BTreeSet::from(["default".to_owned()]),
-            open: false,
-        },
+        exports: Exports { names: BTreeSet::from(["default".to_owned()]), open: false },
     })
 }
 
 /// Names that a module of the set takes and no module of it gives: the engine
 /// would say so without a position.
-fn missing_exports(
-    files: &BTreeMap<&str, &File>,
-    compiled: &BTreeMap<&str, Compiled>,
-) -> Vec<Diagnostic> {
+fn missing_exports(files: &BTreeMap<&str, &File>, compiled: &BTreeMap<&str, Compiled>) -> Vec<Diagnostic> {
     let mut missing = Vec::new();
     for (path, module) in compiled {
         for taken in &module.taken {
@@ -172,10 +141,7 @@ fn missing_exports(
             if from.exports.open || from.exports.names.contains(&taken.name) {
                 continue;
             }
-            let text = Text {
-                path,
-                source: &files[path].source,
-            };
+            let text = Text { path, source: &files[path].source };
             let names = from.exports.names.iter().map(String::as_str);
             let help = match closest(&taken.name, names.clone()) {
                 Some(found) => format!("did you mean {found}?"),
@@ -190,10 +156,7 @@ fn missing_exports(
 }
 
 fn output(order: Vec<&str>, mut compiled: BTreeMap<&str, Compiled>) -> Output {
-    let mut output = Output {
-        modules: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut output = Output { modules: Vec::new(), warnings: Vec::new() };
     for path in order {
         if let Some(done) = compiled.remove(path) {
             output.modules.push(done.module);

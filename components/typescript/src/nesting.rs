@@ -11,12 +11,7 @@ pub(crate) fn too_deep(source: &str) -> Option<u32> {
     let mut index = 0;
     while let Some(byte) = bytes.get(index).copied() {
         match byte {
-            b'(' | b'[' | b'{' => {
-                open.push(byte);
-                if open.len() > NESTING {
-                    return u32::try_from(index).ok();
-                }
-            }
+            b'(' | b'[' | b'{' => open.push(byte),
             b')' | b']' => {
                 open.pop();
             }
@@ -31,14 +26,23 @@ pub(crate) fn too_deep(source: &str) -> Option<u32> {
             b'"' | b'\'' => index = string_end(bytes, index),
             b'`' => {
                 index = template_end(bytes, index + 1, &mut open);
+                if open.len() > NESTING {
+                    break;
+                }
                 continue;
             }
             b'/' => index = comment_end(bytes, index),
             _ => {}
         }
+        if open.len() > NESTING {
+            break;
+        }
         index += 1;
     }
-    None
+    if open.len() <= NESTING {
+        return None;
+    }
+    u32::try_from(index.min(bytes.len())).ok()
 }
 
 /// The last byte of a string; the end of the line where it is not closed.
@@ -126,9 +130,7 @@ mod tests {
 
     #[test]
     fn odd_ends_do_not_run_over() {
-        for text in [
-            "'", "'\\", "`", "`\\", "`${", "/", "/*", "//", "/*/", "}", ")",
-        ] {
+        for text in ["'", "'\\", "`", "`\\", "`${", "/", "/*", "//", "/*/", "}", ")"] {
             assert_eq!(too_deep(text), None, "{text}");
         }
     }

@@ -10,29 +10,14 @@ pub(crate) fn resolve(base: &str, specifier: &str, files: &BTreeSet<&str>) -> Op
     let wanted = join(base, specifier);
     let mut candidates = vec![wanted.clone()];
     candidates.extend(ENDINGS.iter().map(|ending| format!("{wanted}{ending}")));
-    for (written, meant) in [
-        (".js", ".ts"),
-        (".jsx", ".tsx"),
-        (".mjs", ".mts"),
-        (".js", ".tsx"),
-    ] {
+    for (written, meant) in [(".js", ".ts"), (".jsx", ".tsx"), (".mjs", ".mts"), (".js", ".tsx")] {
         if let Some(stem) = wanted.strip_suffix(written) {
             candidates.push(format!("{stem}{meant}"));
         }
     }
-    let folder = if wanted.is_empty() {
-        String::new()
-    } else {
-        format!("{wanted}/")
-    };
-    candidates.extend(
-        ENDINGS
-            .iter()
-            .map(|ending| format!("{folder}index{ending}")),
-    );
-    candidates
-        .into_iter()
-        .find(|candidate| files.contains(candidate.as_str()))
+    let folder = if wanted.is_empty() { String::new() } else { format!("{wanted}/") };
+    candidates.extend(ENDINGS.iter().map(|ending| format!("{folder}index{ending}")));
+    candidates.into_iter().find(|candidate| files.contains(candidate.as_str()))
 }
 
 /// `specifier` seen from the file `base`; a step above the top stays there.
@@ -61,15 +46,8 @@ mod tests {
 
     #[test]
     fn endings_and_folders_are_found() {
-        let files = BTreeSet::from([
-            "a.ts",
-            "lib/b.tsx",
-            "lib/index.ts",
-            "c.js",
-            "c.ts",
-            "d.json",
-            "index.ts",
-        ]);
+        let files =
+            BTreeSet::from(["a.ts", "lib/b.tsx", "lib/index.ts", "c.js", "c.ts", "d.json", "index.ts"]);
         let found = |base, specifier| resolve(base, specifier, &files);
         assert_eq!(found("a.ts", "./lib/b").as_deref(), Some("lib/b.tsx"));
         assert_eq!(found("a.ts", "./lib").as_deref(), Some("lib/index.ts"));

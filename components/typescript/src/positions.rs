@@ -6,9 +6,7 @@ use crate::bindings::Position;
 /// UTF-16 units, as editors and source maps count. Offsets past the end are
 /// the end.
 pub(crate) fn position(text: &str, offset: u32) -> Position {
-    let offset = usize::try_from(offset)
-        .unwrap_or(usize::MAX)
-        .min(text.len());
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
     let before = &text[..text.floor_char_boundary(offset)];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let lines = before.bytes().filter(|byte| *byte == b'\n').count();

@@ -4,10 +4,7 @@ use crate::limits::SUGGESTIONS;
 
 /// The name with the fewest edits to `wanted`, where those are few enough for
 /// it to be a slip.
-pub(crate) fn closest<'a>(
-    wanted: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn closest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (wanted.chars().count() / 3).clamp(1, 4);
     names
         .into_iter()

@@ -5,11 +5,7 @@
 //! asynchronously; guests see plain functions.
 
 /// `executor:adapter`, the seam of source adapters.
-#[expect(
-    missing_docs,
-    clippy::allow_attributes_without_reason,
-    reason = "generated code"
-)]
+#[expect(missing_docs, reason = "generated code")]
 pub mod adapter {
     wasmtime::component::bindgen!({
         path: "../../wit/adapter",

@@ -12,22 +12,16 @@ pub struct Bundled {
 }
 
 /// The JavaScript engine, components/quickjs.
-pub const QUICKJS: Bundled = Bundled {
-    name: "quickjs",
-    bytes: include_bytes!(env!("EXECUTOR_COMPONENT_QUICKJS")),
-};
+pub const QUICKJS: Bundled =
+    Bundled { name: "quickjs", bytes: include_bytes!(env!("EXECUTOR_COMPONENT_QUICKJS")) };
 
 /// The TypeScript compiler, components/typescript.
-pub const TYPESCRIPT: Bundled = Bundled {
-    name: "typescript",
-    bytes: include_bytes!(env!("EXECUTOR_COMPONENT_TYPESCRIPT")),
-};
+pub const TYPESCRIPT: Bundled =
+    Bundled { name: "typescript", bytes: include_bytes!(env!("EXECUTOR_COMPONENT_TYPESCRIPT")) };
 
 /// The OpenAPI adapter, plugins/openapi.
-pub const OPENAPI: Bundled = Bundled {
-    name: "openapi",
-    bytes: include_bytes!(env!("EXECUTOR_COMPONENT_OPENAPI")),
-};
+pub const OPENAPI: Bundled =
+    Bundled { name: "openapi", bytes: include_bytes!(env!("EXECUTOR_COMPONENT_OPENAPI")) };
 
 /// All of them.
 pub const ALL: [Bundled; 3] = [OPENAPI, QUICKJS, TYPESCRIPT];

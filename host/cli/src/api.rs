@@ -14,11 +14,7 @@ const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
 
 /// What a segment or a query value keeps as it is (RFC 3986 unreserved).
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// An answer that is no error.
 #[derive(Debug)]
@@ -37,18 +33,12 @@ pub(crate) struct Api<'c> {
 impl<'c> Api<'c> {
     /// Starts the daemon where none runs.
     pub(crate) fn new(context: &'c Context) -> Self {
-        Self {
-            context,
-            start: true,
-        }
+        Self { context, start: true }
     }
 
     /// Fails where none runs.
     pub(crate) fn running(context: &'c Context) -> Self {
-        Self {
-            context,
-            start: false,
-        }
+        Self { context, start: false }
     }
 
     pub(crate) fn get(&self, target: &str) -> Result<Answer, Failure> {
@@ -78,9 +68,7 @@ impl<'c> Api<'c> {
         response.read_lines(|line| -> Result<(), Failure> {
             let mut value = parse(line)?;
             if let Some(result) = value.get_mut("result") {
-                outcome = Some(Ok(Answer {
-                    value: result.take(),
-                }));
+                outcome = Some(Ok(Answer { value: result.take() }));
             } else if value.get("error").is_some() {
                 outcome = Some(Err(Failure::from_answer(422, value)));
             } else {
@@ -88,9 +76,7 @@ impl<'c> Api<'c> {
             }
             Ok(())
         })?;
-        outcome.unwrap_or_else(|| {
-            Err(Failure::failed("the daemon ended before it was done").hint(LOG_HINT))
-        })
+        outcome.unwrap_or_else(|| Err(Failure::failed("the daemon ended before it was done").hint(LOG_HINT)))
     }
 
     fn ask(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, Failure> {
@@ -106,12 +92,7 @@ impl<'c> Api<'c> {
     ) -> Result<Response<UnixStream>, Failure> {
         let stream = daemon::connect(self.context, self.start)?;
         let body = body.map(|body| serde_json::to_vec(body).expect("a JSON value can be written"));
-        let request = Request {
-            method,
-            target,
-            accept,
-            body: body.as_deref(),
-        };
+        let request = Request { method, target, accept, body: body.as_deref() };
         Ok(http::exchange(stream, &request)?)
     }
 }
@@ -122,12 +103,9 @@ impl From<HttpError> for Failure {
     fn from(error: HttpError) -> Self {
         match error {
             HttpError::Stream(error) => {
-                Failure::no_daemon(format!("the daemon broke off before it answered: {error}"))
-                    .hint(LOG_HINT)
+                Failure::no_daemon(format!("the daemon broke off before it answered: {error}")).hint(LOG_HINT)
             }
-            HttpError::Answer(why) => {
-                Failure::bug(format!("the daemon's answer can't be used: {why}"))
-            }
+            HttpError::Answer(why) => Failure::bug(format!("the daemon's answer can't be used: {why}")),
         }
     }
 }
@@ -135,11 +113,7 @@ impl From<HttpError> for Failure {
 fn whole(response: Response<UnixStream>) -> Result<Answer, Failure> {
     let status = response.status;
     let body = response.read()?;
-    let value = if body.is_empty() {
-        Value::Null
-    } else {
-        parse(&body)?
-    };
+    let value = if body.is_empty() { Value::Null } else { parse(&body)? };
     if status >= 400 {
         return Err(Failure::from_answer(status, value));
     }
@@ -180,19 +154,10 @@ mod tests {
 
     #[test]
     fn what_people_type_can_not_leave_its_place() {
-        assert_eq!(
-            path(&["workspaces", "a/../b", "x?y#z"]),
-            "/v1/workspaces/a%2F..%2Fb/x%3Fy%23z"
-        );
-        assert_eq!(
-            path(&["tools", "github.issues.get"]),
-            "/v1/tools/github.issues.get"
-        );
-        let values = [
-            ("query", Some("a&b=c é".to_owned())),
-            ("limit", None),
-            ("offset", Some("2".to_owned())),
-        ];
+        assert_eq!(path(&["workspaces", "a/../b", "x?y#z"]), "/v1/workspaces/a%2F..%2Fb/x%3Fy%23z");
+        assert_eq!(path(&["tools", "github.issues.get"]), "/v1/tools/github.issues.get");
+        let values =
+            [("query", Some("a&b=c é".to_owned())), ("limit", None), ("offset", Some("2".to_owned()))];
         assert_eq!(query(&values), "?query=a%26b%3Dc%20%C3%A9&offset=2");
         assert_eq!(query(&[]), "");
     }

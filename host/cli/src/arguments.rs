@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    audit, call, completions, component, config, connections, executions, explain, policies,
-    resume, run, serve, sources, tools, up, version,
+    audit, call, completions, component, config, connections, executions, explain, policies, resume, run,
+    serve, sources, tools, up, version,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -16,12 +16,7 @@ use crate::commands::{
 /// configuration, 3 waiting for a person, 4 denied by policy, 5 no daemon,
 /// 70 a bug of executor.
 #[derive(Debug, Parser)]
-#[command(
-    name = "executor",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "executor", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -180,14 +175,8 @@ impl Globals {
             None => (word, false),
         };
         match name {
-            "--home" | "--workspace" | "--color" => Some(if inline {
-                TakesNext::No
-            } else {
-                TakesNext::Yes
-            }),
-            "--json" | "--quiet" | "-q" | "--no-progress" | "--no-input" if !inline => {
-                Some(TakesNext::No)
-            }
+            "--home" | "--workspace" | "--color" => Some(if inline { TakesNext::No } else { TakesNext::Yes }),
+            "--json" | "--quiet" | "-q" | "--no-progress" | "--no-input" if !inline => Some(TakesNext::No),
             _ => None,
         }
     }
@@ -219,11 +208,7 @@ mod tests {
     fn every_global_option_is_known_after_a_path() {
         for argument in GlobalsOnly::command().get_arguments() {
             let long = format!("--{}", argument.get_long().unwrap());
-            let expect = if argument.get_action().takes_values() {
-                TakesNext::Yes
-            } else {
-                TakesNext::No
-            };
+            let expect = if argument.get_action().takes_values() { TakesNext::Yes } else { TakesNext::No };
             assert_eq!(Globals::option(&long), Some(expect), "{long}");
         }
         assert_eq!(Globals::option("--title"), None);
@@ -240,9 +225,7 @@ mod tests {
             let arguments = read(line).unwrap();
             assert!(arguments.globals.json, "{line}");
             assert_eq!(arguments.globals.home, Some("/h".into()), "{line}");
-            let Command::Call(call) = arguments.command else {
-                panic!("{line}")
-            };
+            let Command::Call(call) = arguments.command else { panic!("{line}") };
             assert_eq!(call.tokens, ["github.zen", "--x", "1"], "{line}");
         }
         assert!(read("executor sources list --json").unwrap().globals.json);
@@ -252,20 +235,13 @@ mod tests {
 
     #[test]
     fn mistakes_are_usage_errors_and_help_is_not() {
-        for line in [
-            "executor nonsense",
-            "executor serve --port x",
-            "executor sources add",
-            "executor resume",
-        ] {
+        for line in
+            ["executor nonsense", "executor serve --port x", "executor sources add", "executor resume"]
+        {
             assert!(read(line).unwrap_err().use_stderr(), "{line}");
         }
-        for line in [
-            "executor --help",
-            "executor sources --help",
-            "executor --version",
-            "executor help run",
-        ] {
+        for line in ["executor --help", "executor sources --help", "executor --version", "executor help run"]
+        {
             assert!(!read(line).unwrap_err().use_stderr(), "{line}");
         }
     }

@@ -37,9 +37,7 @@ pub(crate) fn tools_below(
             ("limit", Some(PAGE.to_string())),
             ("offset", Some(offset.to_string())),
         ];
-        let mut page = api
-            .get(&(context.path(&["tools"]) + &query(&values)))?
-            .value;
+        let mut page = api.get(&(context.path(&["tools"]) + &query(&values)))?.value;
         let more = flag(&page, "has_more");
         let Value::Array(items) = page["items"].take() else {
             break;
@@ -68,10 +66,7 @@ pub(crate) fn render(tools: &[Value], prefix: &str, style: Style) -> String {
     let mut branches: BTreeMap<String, Branch> = BTreeMap::new();
     for tool in tools {
         let path = field(tool, "path");
-        let rest = path
-            .strip_prefix(prefix)
-            .unwrap_or(&path)
-            .trim_start_matches('.');
+        let rest = path.strip_prefix(prefix).unwrap_or(&path).trim_start_matches('.');
         let (segment, deeper) = match rest.split_once('.') {
             Some((segment, _)) => (segment, true),
             None => (rest, false),
@@ -82,11 +77,7 @@ pub(crate) fn render(tools: &[Value], prefix: &str, style: Style) -> String {
             branch.summary = field(tool, "summary");
         }
     }
-    let shown = if prefix.is_empty() {
-        String::new()
-    } else {
-        format!("{} ", prefix.replace('.', " "))
-    };
+    let shown = if prefix.is_empty() { String::new() } else { format!("{} ", prefix.replace('.', " ")) };
     let mut table = Table::new(&["NEXT", "WHAT"]);
     for (segment, branch) in &branches {
         let what = match (branch.count, branch.summary.is_empty()) {
@@ -95,10 +86,7 @@ pub(crate) fn render(tools: &[Value], prefix: &str, style: Style) -> String {
         };
         table.row([segment, &what]);
     }
-    format!(
-        "Usage: executor call {shown}NEXT… [--flag VALUE]… ['{{JSON}}']\n\n{}",
-        table.render(style)
-    )
+    format!("Usage: executor call {shown}NEXT… [--flag VALUE]… ['{{JSON}}']\n\n{}", table.render(style))
 }
 
 #[derive(Debug, Default)]
@@ -126,23 +114,15 @@ mod tests {
     use serde_json::json;
 
     fn tools() -> Vec<Value> {
-        [
-            "github.issues.create",
-            "github.issues.get",
-            "github.zen",
-            "githubber.x",
-        ]
-        .iter()
-        .map(|path| json!({ "path": path, "summary": format!("Does {path}") }))
-        .collect()
+        ["github.issues.create", "github.issues.get", "github.zen", "githubber.x"]
+            .iter()
+            .map(|path| json!({ "path": path, "summary": format!("Does {path}") }))
+            .collect()
     }
 
     #[test]
     fn a_level_is_shown_at_a_time() {
-        let below: Vec<Value> = tools()
-            .into_iter()
-            .filter(|tool| is_below(tool, "github"))
-            .collect();
+        let below: Vec<Value> = tools().into_iter().filter(|tool| is_below(tool, "github")).collect();
         insta::assert_snapshot!(render(&below, "github", Style::default()), @r"
         Usage: executor call github NEXT… [--flag VALUE]… ['{JSON}']
 
@@ -155,10 +135,7 @@ mod tests {
 
     #[test]
     fn the_nearest_parent_has_something() {
-        assert_eq!(
-            nearest_parent(&tools(), "github.issues.crate"),
-            "github.issues"
-        );
+        assert_eq!(nearest_parent(&tools(), "github.issues.crate"), "github.issues");
         assert_eq!(nearest_parent(&tools(), "gitlab.x.y"), "");
         assert_eq!(source_of("github.issues"), Some("github"));
         assert_eq!(source_of(""), None);

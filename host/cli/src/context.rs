@@ -24,10 +24,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(globals: &Globals, environment: Environment) -> Result<Self, Failure> {
-        let workspace = globals
-            .workspace
-            .clone()
-            .or_else(|| environment.workspace.clone());
+        let workspace = globals.workspace.clone().or_else(|| environment.workspace.clone());
         Ok(Self {
             home: environment.home_directory(globals.home.as_ref())?,
             workspace: workspace.unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned()),
@@ -72,19 +69,10 @@ mod tests {
 
     #[test]
     fn a_command_to_paste_means_the_same_home() {
-        let environment = Environment {
-            user_home: Some("/u".into()),
-            ..Environment::default()
-        };
-        let globals = Globals {
-            home: Some("/tmp/a b".into()),
-            ..Globals::default()
-        };
+        let environment = Environment { user_home: Some("/u".into()), ..Environment::default() };
+        let globals = Globals { home: Some("/tmp/a b".into()), ..Globals::default() };
         let context = Context::new(&globals, environment.clone()).unwrap();
-        assert_eq!(
-            context.command("status"),
-            "executor --home '/tmp/a b' status"
-        );
+        assert_eq!(context.command("status"), "executor --home '/tmp/a b' status");
         let context = Context::new(&Globals::default(), environment).unwrap();
         assert_eq!(context.command("status"), "executor status");
         assert_eq!(context.path(&["sources"]), "/v1/workspaces/default/sources");

@@ -50,9 +50,7 @@ pub(crate) fn origins(given: &[String]) -> Result<BTreeMap<String, Origin>, Fail
         let name = text::line(name, 80);
         let origin = origin(&name, from)?;
         if origin == Origin::Stdin && origins.values().any(|other| *other == Origin::Stdin) {
-            return Err(Failure::usage(
-                "stdin can give one value alone, and two are to be read from it",
-            ));
+            return Err(Failure::usage("stdin can give one value alone, and two are to be read from it"));
         }
         if origins.insert(name.clone(), origin).is_some() {
             return Err(Failure::usage(format!("{name} is set twice")));
@@ -90,16 +88,9 @@ pub(crate) fn methods<'s>(
         [] | [_] => Ok(known.iter().collect()),
         _ if prompt::can_ask(context) => choose(context, known),
         _ => {
-            let commands = ids
-                .iter()
-                .map(|id| format!("--auth {id}"))
-                .collect::<Vec<_>>()
-                .join(", ");
-            Err(Failure::usage(format!(
-                "there are several ways to authenticate: {}",
-                ids.join(", ")
-            ))
-            .hint(format!("choose with one of {commands}")))
+            let commands = ids.iter().map(|id| format!("--auth {id}")).collect::<Vec<_>>().join(", ");
+            Err(Failure::usage(format!("there are several ways to authenticate: {}", ids.join(", ")))
+                .hint(format!("choose with one of {commands}")))
         }
     }
 }
@@ -108,10 +99,7 @@ fn find<'s>(known: &'s [Value], ids: &[String], name: &str) -> Result<&'s Value,
     if let Some(place) = ids.iter().position(|id| id == name) {
         return Ok(&known[place]);
     }
-    let failure = Failure::usage(format!(
-        "there is no auth method `{}`",
-        text::line(name, 80)
-    ));
+    let failure = Failure::usage(format!("there is no auth method `{}`", text::line(name, 80)));
     Err(match nearest(name, ids.iter().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if ids.is_empty() => failure.hint("this source asks for no credential"),
@@ -133,10 +121,8 @@ fn choose<'s>(context: &Context, known: &'s [Value]) -> Result<Vec<&'s Value>, F
         let Some(answer) = prompt::line(&format!("1 to {}: ", known.len()))? else {
             return Err(Failure::usage("no auth method was chosen"));
         };
-        if let Some(method) = answer
-            .parse::<usize>()
-            .ok()
-            .and_then(|number| known.get(number.wrapping_sub(1)))
+        if let Some(method) =
+            answer.parse::<usize>().ok().and_then(|number| known.get(number.wrapping_sub(1)))
         {
             return Ok(vec![method]);
         }
@@ -150,11 +136,7 @@ pub(crate) fn variables(methods: &[&Value]) -> Vec<Variable> {
         let name = field(variable, "name");
         if !variables.iter().any(|other| other.name == name) {
             let secret = variable["secret"].is_null() || flag(variable, "secret");
-            variables.push(Variable {
-                label: field(variable, "label"),
-                secret,
-                name,
-            });
+            variables.push(Variable { label: field(variable, "label"), secret, name });
         }
     }
     variables
@@ -166,14 +148,10 @@ pub(crate) fn values(
     variables: &[Variable],
     origins: &BTreeMap<String, Origin>,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    if let Some(unknown) = origins
-        .keys()
-        .find(|name| !variables.iter().any(|variable| variable.name == **name))
+    if let Some(unknown) =
+        origins.keys().find(|name| !variables.iter().any(|variable| variable.name == **name))
     {
-        let names: Vec<&str> = variables
-            .iter()
-            .map(|variable| variable.name.as_str())
-            .collect();
+        let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
         let failure = Failure::usage(format!("the auth method has no value named {unknown}"));
         return Err(if names.is_empty() {
             failure
@@ -181,18 +159,14 @@ pub(crate) fn values(
             failure.hint(format!("it asks for: {}", names.join(", ")))
         });
     }
-    if let Some(missing) = variables
-        .iter()
-        .find(|variable| !origins.contains_key(&variable.name))
+    if let Some(missing) = variables.iter().find(|variable| !origins.contains_key(&variable.name))
         && !prompt::can_ask(context)
     {
         let name = &missing.name;
         return Err(Failure::usage(format!(
             "a value for {name} is needed, and there is no terminal to ask on"
         ))
-        .hint(format!(
-            "give it with --set {name}=-, {name}=@FILE or {name}=env:NAME"
-        )));
+        .hint(format!("give it with --set {name}=-, {name}=@FILE or {name}=env:NAME")));
     }
     let mut values = BTreeMap::new();
     for variable in variables {
@@ -212,10 +186,8 @@ fn read(name: &str, origin: &Origin) -> Result<String, Failure> {
         Origin::Environment(variable) => environment::variable(variable)?,
     };
     // The line break that editors and `echo` add is no part of a value.
-    let value = value
-        .strip_suffix('\n')
-        .map(|value| value.strip_suffix('\r').unwrap_or(value))
-        .unwrap_or(&value);
+    let value =
+        value.strip_suffix('\n').map(|value| value.strip_suffix('\r').unwrap_or(value)).unwrap_or(&value);
     if value.is_empty() {
         return Err(Failure::usage(format!("the value of {name} is empty")));
     }
@@ -223,21 +195,14 @@ fn read(name: &str, origin: &Origin) -> Result<String, Failure> {
 }
 
 fn ask(variable: &Variable) -> Result<String, Failure> {
-    let label = if variable.label.is_empty() {
-        &variable.name
-    } else {
-        &variable.label
-    };
+    let label = if variable.label.is_empty() { &variable.name } else { &variable.label };
     let value = if variable.secret {
         prompt::hidden(&format!("{label} (not shown): "))?
     } else {
         prompt::line(&format!("{label}: "))?.unwrap_or_default()
     };
     if value.is_empty() {
-        return Err(Failure::usage(format!(
-            "no value for {} was given: nothing was added",
-            variable.name
-        )));
+        return Err(Failure::usage(format!("no value for {} was given: nothing was added", variable.name)));
     }
     Ok(value)
 }
@@ -259,20 +224,8 @@ mod tests {
         let told = format!("{}{:?}", failure.message, failure.hints);
         assert!(!told.contains("supersecret"), "{told}");
         assert!(told.contains("token=@FILE"), "{told}");
-        assert!(
-            !origins(&texts(&["supersecret"]))
-                .unwrap_err()
-                .message
-                .contains("supersecret")
-        );
-        for bad in [
-            &["a="][..],
-            &["a=@"],
-            &["a=env:"],
-            &["=-"],
-            &["a=-", "b=-"],
-            &["a=-", "a=@x"],
-        ] {
+        assert!(!origins(&texts(&["supersecret"])).unwrap_err().message.contains("supersecret"));
+        for bad in [&["a="][..], &["a=@"], &["a=env:"], &["=-"], &["a=-", "b=-"], &["a=-", "a=@x"]] {
             assert!(origins(&texts(bad)).is_err(), "{bad:?}");
         }
         let good = origins(&texts(&["a=-", "b=@f", "c=env:V"])).unwrap();
@@ -281,18 +234,9 @@ mod tests {
     }
 
     fn context() -> Context {
-        let globals = Globals {
-            no_input: true,
-            ..Globals::default()
-        };
-        Context::new(
-            &globals,
-            Environment {
-                user_home: Some("/u".into()),
-                ..Environment::default()
-            },
-        )
-        .unwrap()
+        let globals = Globals { no_input: true, ..Globals::default() };
+        Context::new(&globals, Environment { user_home: Some("/u".into()), ..Environment::default() })
+            .unwrap()
     }
 
     fn source() -> Value {
@@ -309,22 +253,11 @@ mod tests {
         let pick = |named: &[&str]| methods(&context(), &source, &texts(named));
         assert_eq!(pick(&["basic"]).unwrap().len(), 1);
         let failure = pick(&[]).unwrap_err();
-        assert_eq!(
-            failure.hints,
-            ["choose with one of --auth bearer, --auth basic"]
-        );
-        assert_eq!(
-            pick(&["bearr"]).unwrap_err().hints,
-            ["did you mean `bearer`?"]
-        );
-        let names: Vec<_> = variables(&pick(&["bearer", "basic"]).unwrap())
-            .into_iter()
-            .map(|v| (v.name, v.secret))
-            .collect();
-        assert_eq!(
-            names,
-            [("token".to_owned(), true), ("user".to_owned(), false)]
-        );
+        assert_eq!(failure.hints, ["choose with one of --auth bearer, --auth basic"]);
+        assert_eq!(pick(&["bearr"]).unwrap_err().hints, ["did you mean `bearer`?"]);
+        let names: Vec<_> =
+            variables(&pick(&["bearer", "basic"]).unwrap()).into_iter().map(|v| (v.name, v.secret)).collect();
+        assert_eq!(names, [("token".to_owned(), true), ("user".to_owned(), false)]);
     }
 
     #[test]
@@ -336,27 +269,12 @@ mod tests {
         let chosen = methods(&context(), &source, &texts(&["bearer"])).unwrap();
         let variables = variables(&chosen);
         let given = origins(&[format!("token=@{}", file.display())]).unwrap();
-        assert_eq!(
-            values(&context(), &variables, &given).unwrap()["token"],
-            "secret "
-        );
+        assert_eq!(values(&context(), &variables, &given).unwrap()["token"], "secret ");
         std::fs::write(&file, "\n").unwrap();
-        assert!(
-            values(&context(), &variables, &given)
-                .unwrap_err()
-                .message
-                .contains("empty")
-        );
+        assert!(values(&context(), &variables, &given).unwrap_err().message.contains("empty"));
         let failure = values(&context(), &variables, &BTreeMap::new()).unwrap_err();
-        assert!(
-            failure.hints[0].contains("--set token=-"),
-            "{:?}",
-            failure.hints
-        );
+        assert!(failure.hints[0].contains("--set token=-"), "{:?}", failure.hints);
         let unknown = origins(&texts(&["tokn=-"])).unwrap();
-        assert_eq!(
-            values(&context(), &variables, &unknown).unwrap_err().hints,
-            ["it asks for: token"]
-        );
+        assert_eq!(values(&context(), &variables, &unknown).unwrap_err().hints, ["it asks for: token"]);
     }
 }

@@ -42,20 +42,13 @@ pub(crate) fn connect(context: &Context, start: bool) -> Result<UnixStream, Fail
         Some(stream) => Ok(stream),
         None if start => {
             let pid = self::start(context, None)?;
-            context.output.say(
-                &context
-                    .output
-                    .talk
-                    .dim(&format!("started the daemon, pid {pid}")),
-            );
+            context.output.say(&context.output.talk.dim(&format!("started the daemon, pid {pid}")));
             try_connect(&context.home)?.ok_or_else(|| {
                 Failure::no_daemon("the daemon started and ended at once").hint(log_hint(context))
             })
         }
-        None => Err(
-            Failure::no_daemon(format!("no daemon runs for {}", context.home.display()))
-                .hint(format!("start it with `{}`", context.command("up"))),
-        ),
+        None => Err(Failure::no_daemon(format!("no daemon runs for {}", context.home.display()))
+            .hint(format!("start it with `{}`", context.command("up")))),
     }
 }
 
@@ -71,10 +64,7 @@ pub(crate) fn try_connect(home: &Path) -> Result<Option<UnixStream>, Failure> {
                 socket.display()
             ))
             .hint("choose a home with a shorter path")),
-            _ => Err(Failure::no_daemon(format!(
-                "{} can't be reached: {error}",
-                socket.display()
-            ))),
+            _ => Err(Failure::no_daemon(format!("{} can't be reached: {error}", socket.display()))),
         },
     }
 }
@@ -99,10 +89,7 @@ pub(crate) fn start(context: &Context, port: Option<Port>) -> Result<u32, Failur
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
-    let message = format!(
-        "the daemon (pid {pid}) did not answer within {} s",
-        START_TIMEOUT.as_secs()
-    );
+    let message = format!("the daemon (pid {pid}) did not answer within {} s", START_TIMEOUT.as_secs());
     Err(Failure::no_daemon(with_tail(&message, &log, written_before)).hint(log_hint(context)))
 }
 
@@ -158,9 +145,8 @@ fn ended(context: &Context, child: &mut Child, log: &Path, written_before: u64) 
 
 /// Opens the log for appending; gives its length so far.
 fn open_log(home: &Path, log: &Path) -> Result<(File, u64), Failure> {
-    let failed = |path: &Path, error: io::Error| {
-        Failure::usage(format!("{} can't be used: {error}", path.display()))
-    };
+    let failed =
+        |path: &Path, error: io::Error| Failure::usage(format!("{} can't be used: {error}", path.display()));
     let directory = log.parent().unwrap_or(home);
     DirBuilder::new()
         .recursive(true)
@@ -170,11 +156,7 @@ fn open_log(home: &Path, log: &Path) -> Result<(File, u64), Failure> {
     if fs::metadata(log).is_ok_and(|metadata| metadata.len() > LOG_LIMIT_BYTES) {
         fs::rename(log, log.with_extension("log.1")).map_err(|error| failed(log, error))?;
     }
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(log);
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
     let file = file.map_err(|error| failed(log, error))?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     Ok((file, length))
@@ -191,23 +173,14 @@ fn with_tail(message: &str, log: &Path, from: u64) -> String {
 fn tail(log: &Path, from: u64) -> io::Result<String> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(
-        from.max(length.saturating_sub(LOG_TAIL_BYTES)),
-    ))?;
+    file.seek(SeekFrom::Start(from.max(length.saturating_sub(LOG_TAIL_BYTES))))?;
     let mut bytes = Vec::new();
     file.take(LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let clean = text::clean(&text);
-    let lines: Vec<&str> = clean
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> = clean.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(LOG_TAIL_LINES)..];
-    Ok(shown
-        .iter()
-        .map(|line| format!("  {line}"))
-        .collect::<Vec<_>>()
-        .join("\n"))
+    Ok(shown.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -220,9 +193,7 @@ mod tests {
         let log = directory.path().join("daemon.log");
         fs::write(&log, "old\nnew \u{1b}[31mred\n\nlast\n").unwrap();
         assert_eq!(tail(&log, 4).unwrap(), "  new red\n  last");
-        let many: String = (0..10_000)
-            .map(|number| format!("line {number}\n"))
-            .collect();
+        let many: String = (0..10_000).map(|number| format!("line {number}\n")).collect();
         fs::write(&log, many).unwrap();
         let shown = tail(&log, 0).unwrap();
         assert_eq!(shown.lines().count(), LOG_TAIL_LINES);

@@ -31,15 +31,9 @@ pub(crate) struct Environment {
 
 impl Environment {
     pub(crate) fn from_process() -> Self {
-        let path = |name| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let text = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let is = |name, test: fn(&OsString) -> bool| {
-            std::env::var_os(name).is_some_and(|value| test(&value))
-        };
+        let is = |name, test: fn(&OsString) -> bool| std::env::var_os(name).is_some_and(|value| test(&value));
         Self {
             home: path("EXECUTOR_HOME"),
             workspace: text("EXECUTOR_WORKSPACE"),
@@ -65,15 +59,12 @@ impl Environment {
             (None, Some(data), _) if data.is_absolute() => data.join("executor"),
             (None, _, Some(user)) => user.join(".local/share/executor"),
             (None, _, None) => {
-                return Err(Failure::usage(
-                    "there is no home to use: neither HOME nor EXECUTOR_HOME is set",
-                )
-                .hint("say where executor keeps its data: --home DIRECTORY"));
+                return Err(Failure::usage("there is no home to use: neither HOME nor EXECUTOR_HOME is set")
+                    .hint("say where executor keeps its data: --home DIRECTORY"));
             }
         };
-        std::path::absolute(&home).map_err(|error| {
-            Failure::usage(format!("{} can't be the home: {error}", home.display()))
-        })
+        std::path::absolute(&home)
+            .map_err(|error| Failure::usage(format!("{} can't be the home: {error}", home.display())))
     }
 }
 
@@ -104,18 +95,12 @@ mod tests {
     #[track_caller]
     fn check(environment: &Environment, given: Option<&str>, expect: &str) {
         let given = given.map(PathBuf::from);
-        assert_eq!(
-            environment.home_directory(given.as_ref()).unwrap(),
-            PathBuf::from(expect)
-        );
+        assert_eq!(environment.home_directory(given.as_ref()).unwrap(), PathBuf::from(expect));
     }
 
     #[test]
     fn the_home_is_the_nearest_that_was_said() {
-        let mut environment = Environment {
-            user_home: Some("/u".into()),
-            ..Environment::default()
-        };
+        let mut environment = Environment { user_home: Some("/u".into()), ..Environment::default() };
         check(&environment, None, "/u/.local/share/executor");
         environment.data_home = Some("relative".into());
         check(&environment, None, "/u/.local/share/executor");

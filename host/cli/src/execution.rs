@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::api::Answer;
 use crate::context::Context;
-use crate::failure::{Exit, Failure, hints_of};
+use crate::failure::{Exit, Failure, hints_of, telling_code};
 use crate::output::error_text;
 use crate::prompt;
 use crate::style::Style;
@@ -29,20 +29,13 @@ pub(crate) struct Program {
 impl Program {
     /// Where there is no text at hand.
     pub(crate) fn none() -> Self {
-        Self {
-            name: String::new(),
-            code: String::new(),
-        }
+        Self { name: String::new(), code: String::new() }
     }
 }
 
 /// Reports an execution to its end, or until nobody here can answer what it
 /// asks. On a terminal the person is asked.
-pub(crate) fn report(
-    context: &Context,
-    answer: Answer,
-    program: &Program,
-) -> Result<Exit, Failure> {
+pub(crate) fn report(context: &Context, answer: Answer, program: &Program) -> Result<Exit, Failure> {
     let mut view = answer.value;
     let mut shown = Shown::default();
     if !context.output.json {
@@ -64,22 +57,14 @@ fn waits(view: &Value) -> bool {
 
 fn ask_next(context: &Context, view: &Value) -> Result<Option<Answer>, Failure> {
     let pending = waiting::pending(view);
-    let Some(interaction) = pending
-        .iter()
-        .find(|interaction| interaction["kind"] == "approval")
-    else {
+    let Some(interaction) = pending.iter().find(|interaction| interaction["kind"] == "approval") else {
         return Ok(None);
     };
     let decision = waiting::ask(context, interaction)?;
     if decision == Decision::Later {
         return Ok(None);
     }
-    waiting::answer(
-        context,
-        &field(view, "id"),
-        &field(interaction, "id"),
-        decision,
-    )
+    waiting::answer(context, &field(view, "id"), &field(interaction, "id"), decision)
 }
 
 /// The end as it is: prints the result or tells the error, and gives the exit
@@ -90,56 +75,33 @@ fn settle(context: &Context, mut view: Value, program: &Program) -> Result<Exit,
     }
     match view["status"].as_str() {
         Some("completed") => {
-            let failed =
-                view["result"]["ok"] == Value::Bool(false) && view["result"]["error"].is_object();
+            let failed = view["result"]["ok"] == Value::Bool(false) && view["result"]["error"].is_object();
             if !context.output.json
                 && let Some(result) = view.get_mut("result")
             {
                 context.output.print(&text::plain(&result.take()))?;
             }
             // With --raw a failure is a value, and still one.
-            Ok(if failed && view["kind"] == "call" {
-                Exit::Failed
-            } else {
-                Exit::Ok
-            })
+            Ok(if failed && view["kind"] == "call" { Exit::Failed } else { Exit::Ok })
         }
         Some("waiting_for_interaction") => {
             waiting::tell(context, &view);
             Ok(Exit::Waiting)
         }
         Some("cancelled") => {
-            context.output.tell(&error_text(
-                "the execution was cancelled",
-                &[],
-                context.output.talk,
-            ));
+            context.output.tell(&error_text("the execution was cancelled", &[], context.output.talk));
             Ok(Exit::Failed)
         }
         Some("failed") => {
             let error = &view["error"];
-            context
-                .output
-                .tell(&render_error(error, program, context.output.talk));
-            Ok(Exit::of_code(code_of(error)))
+            context.output.tell(&render_error(error, program, context.output.talk));
+            Ok(Exit::of_code(telling_code(error)))
         }
         _ => {
             let show = context.command(&format!("executions show {}", field(&view, "id")));
-            context.output.say(&format!(
-                "it is {}: `{show}` shows how it goes on",
-                field(&view, "status")
-            ));
+            context.output.say(&format!("it is {}: `{show}` shows how it goes on", field(&view, "status")));
             Ok(Exit::Ok)
         }
-    }
-}
-
-/// The code that says why: a program that a tool's error ended has that
-/// error's.
-fn code_of(error: &Value) -> &str {
-    match error["code"].as_str() {
-        Some("tool") => error["details"]["code"].as_str().unwrap_or("tool"),
-        code => code.unwrap_or(""),
     }
 }
 
@@ -179,6 +141,10 @@ pub(crate) fn log_line(log: &Value, style: Style) -> String {
 /// The message, the author's frames, the line with a caret, what to do.
 pub(crate) fn render_error(error: &Value, program: &Program, style: Style) -> String {
     let mut message = prose(error, "message");
+    // What a plain `throw new Error(…)` says is said by whoever tells it.
+    if let Some(plain) = message.strip_prefix("Error: ") {
+        message = plain.to_owned();
+    }
     if message.is_empty() {
         message = format!("it failed: {}", field(error, "code"));
     }
@@ -186,8 +152,8 @@ pub(crate) fn render_error(error: &Value, program: &Program, style: Style) -> St
     for frame in &frames {
         let _ = write!(message, "\n  {}", style.dim(frame));
     }
-    if let Some(excerpt) = position(error, &frames, program)
-        .and_then(|(line, column)| excerpt(program, line, column, style))
+    if let Some(excerpt) =
+        position(error, &frames, program).and_then(|(line, column)| excerpt(program, line, column, style))
     {
         message.push_str(&excerpt);
     }
@@ -203,11 +169,8 @@ fn frames(stack: &str, name: &str) -> Vec<String> {
         .filter(|line| line.starts_with("at "))
         .map(|line| text::line(line, 300))
         .collect();
-    let own: Vec<String> = all
-        .iter()
-        .filter(|frame| !name.is_empty() && frame.contains(name))
-        .cloned()
-        .collect();
+    let own: Vec<String> =
+        all.iter().filter(|frame| !name.is_empty() && frame.contains(name)).cloned().collect();
     let mut frames = if own.is_empty() { all } else { own };
     frames.truncate(FRAME_LIMIT);
     frames
@@ -216,18 +179,11 @@ fn frames(stack: &str, name: &str) -> Vec<String> {
 /// Line and column, from 1, of an error in the program. The column may be
 /// unknown.
 fn position(error: &Value, frames: &[String], program: &Program) -> Option<(usize, Option<usize>)> {
-    let in_frame = frames
-        .iter()
-        .find_map(|frame| frame_position(frame, &program.name));
-    let number = |value: &Value| {
-        value
-            .as_u64()
-            .and_then(|number| usize::try_from(number).ok())
-    };
+    let in_frame = frames.iter().find_map(|frame| frame_position(frame, &program.name));
+    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
     let said = number(&error["line"]);
     let details = &error["details"];
-    let column =
-        number(&details["column"]).or_else(|| number(&details["diagnostics"][0]["column"]));
+    let column = number(&details["column"]).or_else(|| number(&details["diagnostics"][0]["column"]));
     match (in_frame, said) {
         (Some((line, column)), None) => Some((line, column)),
         (Some((line, column)), Some(said)) if line == said => Some((line, column)),
@@ -255,8 +211,7 @@ fn excerpt(program: &Program, line: usize, column: Option<usize>, style: Style) 
     let margin = " ".repeat(number.len());
     let bar = style.dim("|");
     let mut excerpt = format!("\n\n {margin} {bar}\n {number} {bar} {text}");
-    if let Some(column) = column.filter(|&column| column >= 1 && column <= text.chars().count() + 1)
-    {
+    if let Some(column) = column.filter(|&column| column >= 1 && column <= text.chars().count() + 1) {
         let before = " ".repeat(column - 1);
         let _ = write!(excerpt, "\n {margin} {bar} {before}{}", style.red("^"));
     }
@@ -269,10 +224,7 @@ mod tests {
     use serde_json::json;
 
     fn program() -> Program {
-        Program {
-            name: "report.ts".into(),
-            code: "const a = 1;\n\tawait tools.x.y({});\nreturn a;\n".into(),
-        }
+        Program { name: "report.ts".into(), code: "const a = 1;\n\tawait tools.x.y({});\nreturn a;\n".into() }
     }
 
     #[track_caller]
@@ -320,10 +272,7 @@ mod tests {
         "
         );
         for line in [0, 4, 99_999] {
-            assert_eq!(
-                rendered(json!({ "code": "x", "message": "no", "line": line })),
-                "error: no"
-            );
+            assert_eq!(rendered(json!({ "code": "x", "message": "no", "line": line })), "error: no");
         }
         let stack = "at f (report.ts:1:9999)";
         assert!(!rendered(json!({ "code": "x", "message": "no", "stack": stack })).contains('^'));
@@ -333,28 +282,17 @@ mod tests {
     #[test]
     fn the_exit_code_is_that_of_the_tool_that_ended_a_program() {
         let error = json!({ "code": "tool", "details": { "code": "denied" } });
-        assert_eq!(Exit::of_code(code_of(&error)), Exit::Denied);
-        assert_eq!(
-            Exit::of_code(code_of(&json!({ "code": "tool" }))),
-            Exit::Failed
-        );
-        assert_eq!(
-            Exit::of_code(code_of(&json!({ "code": "internal" }))),
-            Exit::Bug
-        );
+        assert_eq!(Exit::of_code(telling_code(&error)), Exit::Denied);
+        assert_eq!(Exit::of_code(telling_code(&json!({ "code": "tool" }))), Exit::Failed);
+        assert_eq!(Exit::of_code(telling_code(&json!({ "code": "internal" }))), Exit::Bug);
     }
 
     #[test]
     fn frames_are_the_authors_and_few() {
-        let stack = (0..50)
-            .map(|line| format!("at f (report.ts:{line}:1)\n"))
-            .collect::<String>();
+        let stack = (0..50).map(|line| format!("at f (report.ts:{line}:1)\n")).collect::<String>();
         assert_eq!(frames(&stack, "report.ts").len(), FRAME_LIMIT);
         assert_eq!(frames("at <anonymous>", "report.ts"), ["at <anonymous>"]);
-        assert_eq!(
-            frame_position("at report.ts:4", "report.ts"),
-            Some((4, None))
-        );
+        assert_eq!(frame_position("at report.ts:4", "report.ts"), Some((4, None)));
         assert_eq!(frame_position("at x (other.ts:4:1)", "report.ts"), None);
     }
 }

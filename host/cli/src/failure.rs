@@ -41,9 +41,7 @@ impl Exit {
     /// What a settled execution with this error code means to the caller.
     pub(crate) fn of_code(code: &str) -> Self {
         match code {
-            "denied" | "denied-by-policy" | "policy-denied" | "blocked" | "declined" => {
-                Self::Denied
-            }
+            "denied" | "denied-by-policy" | "policy-denied" | "blocked" | "declined" => Self::Denied,
             "internal" => Self::Bug,
             // What may not be reached, and what the host alone may send.
             _ if code.starts_with("denied-") => Self::Denied,
@@ -74,12 +72,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self {
-            exit,
-            message: message.into(),
-            hints: Vec::new(),
-            answer: None,
-        }
+        Self { exit, message: message.into(), hints: Vec::new(), answer: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -136,39 +129,43 @@ impl Failure {
 /// What to do about an error, in words: its hint, its suggestions, its page.
 /// Some pages say no more than the message does.
 pub(crate) fn hints_of(error: &Value) -> Vec<String> {
-    let mut hints = Vec::new();
     let details = &error["details"];
+    let said = |field: &str| error[field].as_str().is_some_and(|text| text.contains("did you mean"));
+    let proposed = said("hint") || said("message");
     // A tool's error stands whole in the details of the execution's.
-    if let Some(suggestions) = suggestions(&details["suggestions"])
-        .or_else(|| suggestions(&details["details"]["suggestions"]))
-    {
-        hints.push(format!("did you mean {suggestions}?"));
+    let near =
+        suggestions(&details["suggestions"]).or_else(|| suggestions(&details["details"]["suggestions"]));
+    let mut hints = Vec::new();
+    if let Some(near) = near.filter(|_| !proposed) {
+        hints.push(format!("did you mean {near}?"));
     }
     if let Some(hint) = error["hint"].as_str().filter(|hint| !hint.is_empty()) {
-        let hint = text::clean(hint).into_owned();
-        if !hints
-            .iter()
-            .any(|other| hint.starts_with(other.trim_end_matches('?')))
-        {
-            hints.push(hint);
-        }
+        hints.push(text::clean(hint).into_owned());
     }
-    if hints.is_empty()
-        && let Some(code) = error["code"].as_str()
-        && !matches!(code, "not-found" | "error" | "conflict")
-        && crate::pages::page(code).is_some()
-    {
-        hints.push(format!("`executor explain {code}` says more"));
+    if hints.is_empty() && !proposed {
+        hints.extend(page_hint(telling_code(error)));
     }
     hints
+}
+
+/// The code that says why: a program that a tool's error ended has that
+/// error's.
+pub(crate) fn telling_code(error: &Value) -> &str {
+    match error["code"].as_str() {
+        Some("tool") => error["details"]["code"].as_str().unwrap_or("tool"),
+        code => code.unwrap_or(""),
+    }
+}
+
+fn page_hint(code: &str) -> Option<String> {
+    let says_more = !matches!(code, "not-found" | "error" | "conflict");
+    (says_more && crate::pages::page(code).is_some()).then(|| format!("`executor explain {code}` says more"))
 }
 
 fn suggestions(value: &Value) -> Option<String> {
     let mut text = String::new();
     for suggestion in value.as_array()?.iter().take(5) {
-        let name = suggestion
-            .as_str()
-            .or_else(|| suggestion["path"].as_str())?;
+        let name = suggestion.as_str().or_else(|| suggestion["path"].as_str())?;
         let comma = if text.is_empty() { "" } else { ", " };
         let _ = write!(text, "{comma}`{}`", text::line(name, 200));
     }
@@ -183,11 +180,7 @@ mod tests {
     #[track_caller]
     fn check(status: u16, code: &str, expect: Exit) {
         let answer = json!({ "error": { "code": code, "message": "no" } });
-        assert_eq!(
-            Failure::from_answer(status, answer).exit,
-            expect,
-            "{status} {code}"
-        );
+        assert_eq!(Failure::from_answer(status, answer).exit, expect, "{status} {code}");
     }
 
     #[test]
@@ -209,12 +202,16 @@ mod tests {
             "code": "tool-not-found", "message": "x", "hint": "did you mean `a.b`",
             "details": { "suggestions": ["a.b\u{1b}[31m", { "path": "a.c" }] }
         });
-        assert_eq!(
-            hints_of(&error),
-            ["did you mean `a.b`, `a.c`?", "did you mean `a.b`"]
-        );
+        assert_eq!(hints_of(&error), ["did you mean `a.b`"]);
+        let error =
+            json!({ "code": "x", "details": { "suggestions": ["a.b\u{1b}[31m", { "path": "a.c" }] } });
+        assert_eq!(hints_of(&error), ["did you mean `a.b`, `a.c`?"]);
         let error = json!({ "code": "x", "hint": "do \u{1b}]0;title\u{7}this" });
         assert_eq!(hints_of(&error), ["do this"]);
+        let error = json!({ "code": "tool", "message": "x", "details": { "code": "timeout" } });
+        assert_eq!(hints_of(&error), ["`executor explain timeout` says more"]);
+        assert!(hints_of(&json!({ "code": "tool-not-found", "message": "did you mean a?" })).is_empty());
+        assert!(hints_of(&json!({ "code": "not-found", "message": "x" })).is_empty());
     }
 
     #[test]

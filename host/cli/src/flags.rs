@@ -6,6 +6,8 @@ use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::text;
 
+/// How deep a dotted flag may lead.
+const DEPTH_LIMIT: usize = 16;
 /// References that are followed to a property's schema.
 const REFERENCE_LIMIT: usize = 16;
 
@@ -22,17 +24,39 @@ pub(crate) enum Kind {
 }
 
 /// A property that can be set by a flag.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Property<'s> {
-    pub(crate) name: &'s str,
+    /// Where it stands: names from the top.
+    pub(crate) path: Vec<&'s str>,
+    /// The flag without its dashes, in the property's own spelling.
+    pub(crate) flag: String,
     pub(crate) schema: &'s Value,
     pub(crate) kind: Kind,
     pub(crate) required: bool,
 }
 
-/// The top-level properties of a schema, in its order, required ones first.
+/// What can be set by flags: the properties of a schema, required ones first,
+/// and those of its `body`, where HTTP adapters put what a request carries.
+/// `--body.title` is `--title` too, unless the schema has a `title` itself.
 pub(crate) fn properties(root: &Value) -> Vec<Property<'_>> {
-    let schema = resolved(root, root);
+    let top = properties_of(root, root, &[]);
+    let mut all = top.clone();
+    if let Some(body) = top.iter().find(|property| property.flag == "body") {
+        for mut inner in properties_of(root, body.schema, &body.path) {
+            let name = inner.path.last().copied().unwrap_or_default();
+            if !top.iter().any(|other| fold(&other.flag) == fold(name)) {
+                inner.flag = name.to_owned();
+            }
+            inner.required &= body.required;
+            all.push(inner);
+        }
+    }
+    all
+}
+
+/// The properties of one object of the schema, which stands at `at`.
+fn properties_of<'s>(root: &'s Value, schema: &'s Value, at: &[&'s str]) -> Vec<Property<'s>> {
+    let schema = resolved(root, schema);
     let required: Vec<&str> = match schema["required"].as_array() {
         Some(names) => names.iter().filter_map(Value::as_str).collect(),
         None => Vec::new(),
@@ -40,8 +64,11 @@ pub(crate) fn properties(root: &Value) -> Vec<Property<'_>> {
     let mut properties: Vec<Property<'_>> = Vec::new();
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         let schema = resolved(root, schema);
+        let mut path = at.to_vec();
+        path.push(name);
         properties.push(Property {
-            name,
+            flag: path.join("."),
+            path,
             schema,
             kind: kind(schema),
             required: required.contains(&name.as_str()),
@@ -55,9 +82,7 @@ pub(crate) fn properties(root: &Value) -> Vec<Property<'_>> {
 fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     let mut current = schema;
     for _ in 0..REFERENCE_LIMIT {
-        let target = current["$ref"]
-            .as_str()
-            .and_then(|reference| reference.strip_prefix('#'));
+        let target = current["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
         match target.and_then(|pointer| root.pointer(pointer)) {
             Some(next) => current = next,
             None => break,
@@ -71,10 +96,7 @@ fn kind(schema: &Value) -> Kind {
         Value::String(name) => Some(name.as_str()),
         // `["string", "null"]` is a text that may be left out.
         Value::Array(names) => {
-            let mut names = names
-                .iter()
-                .filter_map(Value::as_str)
-                .filter(|name| *name != "null");
+            let mut names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
             names.next().filter(|_| names.next().is_none())
         }
         _ => None,
@@ -89,60 +111,76 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// The property that a flag names: as it is written, or in kebab case.
+/// The property that a flag names: as it is written, or in kebab case; with
+/// dots, one within another.
 ///
 /// # Errors
 /// None, with what may have been meant.
-pub(crate) fn property<'p, 's>(
-    properties: &'p [Property<'s>],
-    flag: &str,
-    tool: &str,
-) -> Result<&'p Property<'s>, Failure> {
-    if let Some(exact) = properties.iter().find(|property| property.name == flag) {
-        return Ok(exact);
+pub(crate) fn property<'s>(root: &'s Value, flag: &str, tool: &str) -> Result<Property<'s>, Failure> {
+    let properties = properties(root);
+    if let Some(found) = named(&properties, flag)? {
+        return Ok(found);
+    }
+    match within(root, flag)? {
+        Some(found) => Ok(found),
+        None => Err(unknown(&properties, flag, tool)),
+    }
+}
+
+fn named<'s>(properties: &[Property<'s>], flag: &str) -> Result<Option<Property<'s>>, Failure> {
+    if let Some(exact) = properties.iter().find(|property| property.flag == flag) {
+        return Ok(Some(exact.clone()));
     }
     let folded = fold(flag);
-    let mut alike = properties
-        .iter()
-        .filter(|property| fold(property.name) == folded);
+    let mut alike = properties.iter().filter(|property| fold(&property.flag) == folded);
     match (alike.next(), alike.next()) {
-        (Some(only), None) => Ok(only),
+        (Some(only), None) => Ok(Some(only.clone())),
         (Some(one), Some(other)) => Err(Failure::usage(format!(
             "--{} may be `{}` or `{}`: write it as one of them",
             text::line(flag, 80),
-            one.name,
-            other.name
+            one.flag,
+            other.flag
         ))),
-        (None, _) => Err(unknown(properties, flag, tool)),
+        (None, _) => Ok(None),
     }
 }
 
+/// `body.user.name`: from object to object.
+fn within<'s>(root: &'s Value, flag: &str) -> Result<Option<Property<'s>>, Failure> {
+    let mut found: Option<Property<'s>> = None;
+    for part in flag.split('.').take(DEPTH_LIMIT) {
+        let (schema, at) = match &found {
+            Some(outer) => (outer.schema, outer.path.as_slice()),
+            None => (root, [].as_slice()),
+        };
+        let mut properties = properties_of(root, schema, at);
+        for property in &mut properties {
+            property.flag = property.path.last().copied().unwrap_or_default().to_owned();
+        }
+        found = named(&properties, part)?;
+        if found.is_none() {
+            return Ok(None);
+        }
+    }
+    if let Some(found) = &mut found {
+        found.flag = found.path.join(".");
+    }
+    Ok(found)
+}
+
 fn fold(name: &str) -> String {
-    name.chars()
-        .filter(|character| !matches!(character, '-' | '_'))
-        .flat_map(char::to_lowercase)
-        .collect()
+    name.chars().filter(|character| !matches!(character, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
 fn unknown(properties: &[Property<'_>], flag: &str, tool: &str) -> Failure {
-    let failure = Failure::usage(format!(
-        "{} has no argument `{}`",
-        text::line(tool, 200),
-        text::line(flag, 80)
-    ));
-    let names: Vec<String> = properties
-        .iter()
-        .map(|property| flag_name(property.name))
-        .collect();
+    let failure =
+        Failure::usage(format!("{} has no argument `{}`", text::line(tool, 200), text::line(flag, 80)));
+    let names: Vec<String> = properties.iter().map(|property| flag_name(&property.flag)).collect();
     match nearest(flag, names.iter().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean --{near}?")),
         None if names.is_empty() => failure.hint("it takes no arguments"),
         None => {
-            let some: Vec<String> = names
-                .iter()
-                .take(12)
-                .map(|name| format!("--{name}"))
-                .collect();
+            let some: Vec<String> = names.iter().take(12).map(|name| format!("--{name}")).collect();
             failure.hint(format!("it takes {}", some.join(", ")))
         }
     }
@@ -162,28 +200,28 @@ pub(crate) fn insert(
     property: &Property<'_>,
     given: &str,
 ) -> Result<(), Failure> {
-    let name = property.name;
+    let flag = &property.flag;
+    let Some((name, outer)) = property.path.split_last() else { return Ok(()) };
+    let mut object = arguments;
+    for part in outer {
+        let inner = object.entry(*part).or_insert_with(|| Value::Object(Map::new()));
+        object = inner.as_object_mut().ok_or_else(|| twice(flag))?;
+    }
     if property.kind == Kind::List {
-        let list = arguments
-            .entry(name)
-            .or_insert_with(|| Value::Array(Vec::new()));
-        let Value::Array(items) = list else {
-            return Err(twice(name));
-        };
+        let list = object.entry(*name).or_insert_with(|| Value::Array(Vec::new()));
+        let Value::Array(items) = list else { return Err(twice(flag)) };
         match serde_json::from_str(given) {
             Ok(Value::Array(whole)) => items.extend(whole),
-            _ => items.push(parse(
-                name,
-                kind(&property.schema["items"]),
-                &property.schema["items"],
-                given,
-            )?),
+            _ => {
+                let schema = &property.schema["items"];
+                items.push(parse(flag, kind(schema), schema, given)?);
+            }
         }
         return Ok(());
     }
-    let value = parse(name, property.kind, property.schema, given)?;
-    if arguments.insert(name.to_owned(), value).is_some() {
-        return Err(twice(name));
+    let value = parse(flag, property.kind, property.schema, given)?;
+    if object.insert((*name).to_owned(), value).is_some() {
+        return Err(twice(flag));
     }
     Ok(())
 }
@@ -194,16 +232,10 @@ fn twice(name: &str) -> Failure {
 
 fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, Failure> {
     let wrong = |what: &str| {
-        Failure::usage(format!(
-            "--{} takes {what}, and `{}` is none",
-            flag_name(name),
-            text::line(given, 80)
-        ))
+        Failure::usage(format!("--{} takes {what}, and `{}` is none", flag_name(name), text::line(given, 80)))
     };
     let json = serde_json::from_str::<Value>(given).ok();
-    let nullable = schema["type"]
-        .as_array()
-        .is_some_and(|names| names.iter().any(|name| name == "null"));
+    let nullable = schema["type"].as_array().is_some_and(|names| names.iter().any(|name| name == "null"));
     let value = match (kind, json) {
         (Kind::Text, _) => Value::from(given),
         (_, Some(Value::Null)) if nullable => Value::Null,
@@ -221,10 +253,7 @@ fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, F
 }
 
 fn check_choice(name: &str, schema: &Value, value: &Value) -> Result<(), Failure> {
-    let Some(choices) = schema["enum"]
-        .as_array()
-        .filter(|choices| !choices.contains(value))
-    else {
+    let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.contains(value)) else {
         return Ok(());
     };
     let shown: Vec<String> = choices.iter().take(20).map(crate::view::scalar).collect();
@@ -235,12 +264,10 @@ fn check_choice(name: &str, schema: &Value, value: &Value) -> Result<(), Failure
         shown.join(", ")
     ));
     let given = value.as_str().unwrap_or("");
-    Err(
-        match nearest(given, choices.iter().filter_map(Value::as_str)) {
-            Some(near) => failure.hint(format!("did you mean `{}`?", text::line(near, 80))),
-            None => failure,
-        },
-    )
+    Err(match nearest(given, choices.iter().filter_map(Value::as_str)) {
+        Some(near) => failure.hint(format!("did you mean `{}`?", text::line(near, 80))),
+        None => failure,
+    })
 }
 
 /// The flags of a tool, for its help.
@@ -251,25 +278,14 @@ pub(crate) fn render(properties: &[Property<'_>], style: crate::style::Style) ->
         if property.required {
             about = format!("(required) {about}");
         }
-        table.row([
-            &format!("--{}", flag_name(property.name)),
-            &value_name(property),
-            &about,
-        ]);
+        table.row([&format!("--{}", flag_name(&property.flag)), &value_name(property), &about]);
     }
     table.render(style)
 }
 
 fn value_name(property: &Property<'_>) -> String {
-    if let Some(choices) = property.schema["enum"]
-        .as_array()
-        .filter(|choices| choices.len() <= 6)
-    {
-        return choices
-            .iter()
-            .map(crate::view::scalar)
-            .collect::<Vec<_>>()
-            .join("|");
+    if let Some(choices) = property.schema["enum"].as_array().filter(|choices| choices.len() <= 6) {
+        return choices.iter().map(crate::view::scalar).collect::<Vec<_>>().join("|");
     }
     match property.kind {
         Kind::Text => "text",
@@ -308,10 +324,9 @@ mod tests {
 
     fn take(given: &[(&str, &str)]) -> Result<Value, Failure> {
         let schema = schema();
-        let properties = properties(&schema);
         let mut arguments = Map::new();
         for (flag, value) in given {
-            insert(&mut arguments, property(&properties, flag, "t")?, value)?;
+            insert(&mut arguments, &property(&schema, flag, "t")?, value)?;
         }
         Ok(Value::Object(arguments))
     }
@@ -323,30 +338,15 @@ mod tests {
 
     #[test]
     fn values_are_of_their_types() {
-        check(
-            &[("title", "12"), ("per-page", "12")],
-            json!({ "title": "12", "per_page": 12 }),
-        );
-        check(
-            &[("perPage", "-3"), ("draft", "true")],
-            json!({ "per_page": -3, "draft": true }),
-        );
-        check(
-            &[("labels", "a"), ("labels", "1")],
-            json!({ "labels": ["a", "1"] }),
-        );
-        check(
-            &[("labels", "[\"a\",\"b\"]"), ("ids", "7")],
-            json!({ "labels": ["a", "b"], "ids": [7] }),
-        );
+        check(&[("title", "12"), ("per-page", "12")], json!({ "title": "12", "per_page": 12 }));
+        check(&[("perPage", "-3"), ("draft", "true")], json!({ "per_page": -3, "draft": true }));
+        check(&[("labels", "a"), ("labels", "1")], json!({ "labels": ["a", "1"] }));
+        check(&[("labels", "[\"a\",\"b\"]"), ("ids", "7")], json!({ "labels": ["a", "b"], "ids": [7] }));
         check(
             &[("milestone", "null"), ("extra", "{\"a\":1}")],
             json!({ "milestone": null, "extra": { "a": 1 } }),
         );
-        check(
-            &[("extra", "plain"), ("shared", "0.5")],
-            json!({ "extra": "plain", "shared": 0.5 }),
-        );
+        check(&[("extra", "plain"), ("shared", "0.5")], json!({ "extra": "plain", "shared": 0.5 }));
         check(&[("loop", "x")], json!({ "loop": "x" }));
     }
 
@@ -359,44 +359,61 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        refused(
-            &[("per-page", "many")],
-            "--per-page takes a whole number, and `many` is none",
-            "",
-        );
+        refused(&[("per-page", "many")], "--per-page takes a whole number, and `many` is none", "");
         refused(&[("per-page", "1.5")], "whole number", "");
         refused(&[("shared", "x")], "a number", "");
         refused(&[("draft", "maybe")], "true or false", "");
         refused(&[("ids", "x")], "whole number", "");
-        refused(
-            &[("state", "opne")],
-            "one of open, closed",
-            "did you mean `open`?",
-        );
-        refused(
-            &[("titel", "x")],
-            "t has no argument `titel`",
-            "did you mean --title?",
-        );
-        refused(
-            &[("title", "a"), ("title", "b")],
-            "--title is given twice",
-            "",
-        );
+        refused(&[("state", "opne")], "one of open, closed", "did you mean `open`?");
+        refused(&[("titel", "x")], "t has no argument `titel`", "did you mean --title?");
+        refused(&[("title", "a"), ("title", "b")], "--title is given twice", "");
+    }
+
+    #[test]
+    fn what_a_request_carries_is_a_flag_too() {
+        let schema = json!({
+            "required": ["owner", "body"],
+            "properties": { "owner": { "type": "string" }, "body": { "$ref": "#/$defs/issue" } },
+            "$defs": {
+                "issue": { "type": "object", "required": ["title"], "properties": {
+                    "title": { "type": "string" }, "body": { "type": "string" }, "owner": { "type": "integer" },
+                    "user": { "properties": { "first_name": { "type": "string" } } } } } }
+        });
+        let mut arguments = Map::new();
+        let given = [
+            ("title", "T"),
+            ("body.body", "B"),
+            ("body.owner", "3"),
+            ("body.user.first-name", "F"),
+            ("owner", "o"),
+        ];
+        for (flag, value) in given {
+            insert(&mut arguments, &property(&schema, flag, "t").unwrap(), value).unwrap();
+        }
+        let expect = json!({
+            "body": { "title": "T", "body": "B", "owner": 3, "user": { "first_name": "F" } }, "owner": "o"
+        });
+        assert_eq!(Value::Object(arguments.clone()), expect);
+        let whole = property(&schema, "body", "t").unwrap();
+        assert!(insert(&mut arguments, &whole, "{}").unwrap_err().message.contains("--body is given twice"));
+        assert!(property(&schema, "body.user.last", "t").is_err());
+        assert!(property(&schema, &"body.".repeat(100), "t").is_err());
+        insta::assert_snapshot!(render(&properties(&schema), crate::style::Style::default()), @r"
+        FLAG          VALUE    WHAT
+        --owner       text     (required)
+        --body        json     (required)
+        --title       text     (required)
+        --body.body   text
+        --body.owner  integer
+        --user        json
+        ");
     }
 
     #[test]
     fn names_that_fold_to_the_same_must_be_written_out() {
-        let schema =
-            json!({ "properties": { "a_b": { "type": "string" }, "aB": { "type": "string" } } });
-        let properties = properties(&schema);
-        assert!(
-            property(&properties, "a-b", "t")
-                .unwrap_err()
-                .message
-                .contains("`a_b` or `aB`")
-        );
-        assert_eq!(property(&properties, "aB", "t").unwrap().name, "aB");
+        let schema = json!({ "properties": { "a_b": { "type": "string" }, "aB": { "type": "string" } } });
+        assert!(property(&schema, "a-b", "t").unwrap_err().message.contains("`a_b` or `aB`"));
+        assert_eq!(property(&schema, "aB", "t").unwrap().path, ["aB"]);
     }
 
     #[test]

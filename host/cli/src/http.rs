@@ -60,11 +60,7 @@ pub(crate) fn exchange<S: Read + Write>(
         let head = read_head(&mut reader)?;
         let (status, media_type, framing) = parse_head(&head)?;
         if status >= 200 {
-            return Ok(Response {
-                status,
-                media_type,
-                body: Body { reader, framing },
-            });
+            return Ok(Response { status, media_type, body: Body { reader, framing } });
         }
     }
 }
@@ -73,9 +69,7 @@ impl<S: Read> Response<S> {
     /// The whole body.
     pub(crate) fn read(mut self) -> Result<Vec<u8>, HttpError> {
         let mut body = Vec::new();
-        (&mut self.body)
-            .take(BODY_LIMIT_BYTES + 1)
-            .read_to_end(&mut body)?;
+        (&mut self.body).take(BODY_LIMIT_BYTES + 1).read_to_end(&mut body)?;
         if body.len() as u64 > BODY_LIMIT_BYTES {
             return Err(HttpError::Answer("the answer is too large"));
         }
@@ -91,17 +85,13 @@ impl<S: Read> Response<S> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let read = (&mut reader)
-                .take(LINE_LIMIT_BYTES)
-                .read_until(b'\n', &mut line);
+            let read = (&mut reader).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line);
             let count = read.map_err(|error| E::from(HttpError::Stream(error)))?;
             if count == 0 {
                 return Ok(());
             }
             if count as u64 == LINE_LIMIT_BYTES {
-                return Err(E::from(HttpError::Answer(
-                    "a line of the answer is too large",
-                )));
+                return Err(E::from(HttpError::Answer("a line of the answer is too large")));
             }
             let text = line.trim_ascii();
             if !text.is_empty() {
@@ -114,12 +104,7 @@ impl<S: Read> Response<S> {
 fn encode(request: &Request<'_>) -> Vec<u8> {
     let body = request.body.unwrap_or_default();
     let mut bytes = Vec::with_capacity(256 + body.len());
-    let Request {
-        method,
-        target,
-        accept,
-        ..
-    } = request;
+    let Request { method, target, accept, .. } = request;
     let head = format!(
         "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          x-executor-client: cli\r\naccept: {accept}\r\n"
@@ -156,9 +141,7 @@ fn read_head(reader: &mut impl BufRead) -> Result<Vec<u8>, HttpError> {
 fn parse_head(head: &[u8]) -> Result<(u16, String, Framing), HttpError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut parsed = httparse::Response::new(&mut headers);
-    let complete = parsed
-        .parse(head)
-        .map_err(|_| HttpError::Answer("the answer is no HTTP"))?;
+    let complete = parsed.parse(head).map_err(|_| HttpError::Answer("the answer is no HTTP"))?;
     let (true, Some(status)) = (complete.is_complete(), parsed.code) else {
         return Err(HttpError::Answer("the answer is no HTTP"));
     };
@@ -167,23 +150,13 @@ fn parse_head(head: &[u8]) -> Result<(u16, String, Framing), HttpError> {
     for header in parsed.headers.iter() {
         let value = std::str::from_utf8(header.value).unwrap_or("").trim();
         if header.name.eq_ignore_ascii_case("content-type") {
-            media_type = value
-                .split(';')
-                .next()
-                .unwrap_or("")
-                .trim()
-                .to_ascii_lowercase();
+            media_type = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            framing = Framing::Chunk {
-                left: 0,
-                first: true,
-            };
+            framing = Framing::Chunk { left: 0, first: true };
         } else if header.name.eq_ignore_ascii_case("content-length")
             && !matches!(framing, Framing::Chunk { .. })
         {
-            let length = value
-                .parse()
-                .map_err(|_| HttpError::Answer("the answer has no valid length"))?;
+            let length = value.parse().map_err(|_| HttpError::Answer("the answer has no valid length"))?;
             framing = Framing::Length(length);
         }
     }
@@ -219,17 +192,13 @@ impl<S: Read> Read for Body<S> {
         match &mut self.framing {
             Framing::Ended | Framing::Length(0) => Ok(0),
             Framing::UntilClose => self.reader.read(buffer),
-            Framing::Length(left) | Framing::Chunk { left, .. } => {
-                read_part(&mut self.reader, buffer, left)
-            }
+            Framing::Length(left) | Framing::Chunk { left, .. } => read_part(&mut self.reader, buffer, left),
         }
     }
 }
 
 fn read_part(reader: &mut impl Read, buffer: &mut [u8], left: &mut u64) -> io::Result<usize> {
-    let wanted = usize::try_from(*left)
-        .unwrap_or(usize::MAX)
-        .min(buffer.len());
+    let wanted = usize::try_from(*left).unwrap_or(usize::MAX).min(buffer.len());
     let count = reader.read(&mut buffer[..wanted])?;
     if count == 0 && wanted > 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -240,12 +209,7 @@ fn read_part(reader: &mut impl Read, buffer: &mut [u8], left: &mut u64) -> io::R
 
 /// The size of the next chunk; 0 is the end, its trailers read as well.
 fn next_chunk(reader: &mut impl BufRead, first: bool) -> io::Result<u64> {
-    let broken = || {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the answer is no valid chunked body",
-        )
-    };
+    let broken = || io::Error::new(io::ErrorKind::InvalidData, "the answer is no valid chunked body");
     if !first && !read_line(reader)?.is_empty() {
         return Err(broken());
     }
@@ -300,21 +264,11 @@ mod tests {
         }
     }
 
-    const GET: Request<'static> = Request {
-        method: "GET",
-        target: "/v1/health",
-        accept: "application/json",
-        body: None,
-    };
+    const GET: Request<'static> =
+        Request { method: "GET", target: "/v1/health", accept: "application/json", body: None };
 
     fn ask(answer: &str) -> Result<(u16, String), HttpError> {
-        let response = exchange(
-            Wire {
-                answer: answer.as_bytes(),
-                sent: Vec::new(),
-            },
-            &GET,
-        )?;
+        let response = exchange(Wire { answer: answer.as_bytes(), sent: Vec::new() }, &GET)?;
         let status = response.status;
         let body = response.read()?;
         Ok((status, String::from_utf8(body).unwrap()))
@@ -322,32 +276,16 @@ mod tests {
 
     #[track_caller]
     fn check(answer: &str, status: u16, body: &str) {
-        assert_eq!(
-            ask(answer).unwrap(),
-            (status, body.to_owned()),
-            "{answer:?}"
-        );
+        assert_eq!(ask(answer).unwrap(), (status, body.to_owned()), "{answer:?}");
     }
 
     #[test]
     fn bodies_end_where_they_say() {
-        check(
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, world",
-            200,
-            "hello",
-        );
-        check(
-            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
-            404,
-            "",
-        );
+        check("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, world", 200, "hello");
+        check("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", 404, "");
         check("HTTP/1.1 204 No Content\r\n\r\nnot mine", 204, "");
         check("HTTP/1.1 200 OK\r\n\r\nto the end", 200, "to the end");
-        check(
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 1\r\n\r\nx",
-            201,
-            "x",
-        );
+        check("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 1\r\n\r\nx", 201, "x");
         check(
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n2;a=b\r\n!!\r\n0\r\nx: y\r\n\r\nrest",
             200,
@@ -378,14 +316,7 @@ mod tests {
     fn lines_come_one_by_one() {
         let answer = b"HTTP/1.1 200 OK\r\ncontent-type: Application/X-NDJSON; a=b\r\n\
             transfer-encoding: chunked\r\n\r\n4\r\n{}\n{\r\n3\r\n}\n\n\r\n1\r\nx\r\n0\r\n\r\n";
-        let response = exchange(
-            Wire {
-                answer,
-                sent: Vec::new(),
-            },
-            &GET,
-        )
-        .unwrap();
+        let response = exchange(Wire { answer, sent: Vec::new() }, &GET).unwrap();
         assert_eq!(response.media_type, "application/x-ndjson");
         let mut lines = Vec::new();
         let outcome: Result<(), HttpError> = response.read_lines(|line| {
@@ -398,11 +329,7 @@ mod tests {
 
     #[test]
     fn a_request_is_framed() {
-        let request = Request {
-            method: "POST",
-            body: Some(b"{}"),
-            ..GET
-        };
+        let request = Request { method: "POST", body: Some(b"{}"), ..GET };
         let text = String::from_utf8(encode(&request)).unwrap();
         insta::assert_snapshot!(text.replace('\r', ""), @r"
         POST /v1/health HTTP/1.1

@@ -18,12 +18,9 @@ pub(crate) fn bytes(name: &str, limit_bytes: u64) -> Result<Vec<u8>, Failure> {
     }
     let path = Path::new(name);
     if path.is_dir() {
-        return Err(Failure::usage(format!(
-            "{name} is a directory, and a file is needed"
-        )));
+        return Err(Failure::usage(format!("{name} is a directory, and a file is needed")));
     }
-    let file = File::open(path)
-        .map_err(|error| Failure::usage(format!("{name} can't be read: {error}")))?;
+    let file = File::open(path).map_err(|error| Failure::usage(format!("{name} can't be read: {error}")))?;
     bounded(file, name, limit_bytes)
 }
 
@@ -51,9 +48,7 @@ pub(crate) fn text(name: &str, limit_bytes: u64) -> Result<String, Failure> {
 pub(crate) fn json(given: &str, what: &str, limit_bytes: u64) -> Result<Value, Failure> {
     let (source, text) = match given.strip_prefix('@') {
         Some("") => {
-            return Err(Failure::usage(format!(
-                "{what}: `@` is followed by a file's name"
-            )));
+            return Err(Failure::usage(format!("{what}: `@` is followed by a file's name")));
         }
         Some(file) => (file, self::text(file, limit_bytes)?),
         None if given == "-" => ("stdin", self::text("-", limit_bytes)?),
@@ -78,8 +73,7 @@ mod tests {
         let file = format!("@{}", path.display());
         assert_eq!(json(&file, "x", 100).unwrap(), json!({ "a": 1 }));
         assert_eq!(json("[1]", "x", 100).unwrap(), json!([1]));
-        let refused =
-            |given: &str, limit: u64| json(given, "the arguments", limit).unwrap_err().message;
+        let refused = |given: &str, limit: u64| json(given, "the arguments", limit).unwrap_err().message;
         assert!(refused("{a:1}", 9).contains("line 1 column 2"));
         assert!(refused(&file, 3).contains("larger than 3 bytes"));
         assert!(refused("@", 9).contains("file's name"));

@@ -1,9 +1,6 @@
 //! `executor`, the command: parse, run, answer with an exit code.
 
-#![cfg_attr(
-    test,
-    expect(clippy::unwrap_used, reason = "a test says what it needs by failing")
-)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
 mod api;
 mod arguments;
@@ -42,7 +39,9 @@ use failure::Exit;
 fn main() -> ExitCode {
     let outcome = catch_unwind(AssertUnwindSafe(execute));
     let exit = outcome.unwrap_or_else(|_| {
-        eprintln!("error: executor broke, which is our bug\n\nhint: the message above says where; please report it");
+        eprintln!(
+            "error: executor broke, which is our bug\n\nhint: the message above says where; please report it"
+        );
         Exit::Bug
     });
     ExitCode::from(exit.code())
@@ -68,9 +67,5 @@ fn execute() -> Exit {
 fn report_usage(error: &clap::Error) -> Exit {
     // A reader that has gone away wants no more of it.
     let _ = error.print();
-    if error.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Ok
-    }
+    if error.use_stderr() { Exit::Usage } else { Exit::Ok }
 }

@@ -1,10 +1,7 @@
 //! What somebody may have meant.
 
 /// The candidate that is most like `given`, if any is near.
-pub(crate) fn nearest<'c>(
-    given: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let given = given.to_lowercase();
     let mut best = None;
     for candidate in candidates {

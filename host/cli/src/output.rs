@@ -48,23 +48,13 @@ impl Output {
 
     /// Before anything is known about how to speak.
     pub(crate) fn plain() -> Self {
-        Self {
-            json: false,
-            quiet: false,
-            progress: false,
-            data: Style::default(),
-            talk: Style::default(),
-        }
+        Self { json: false, quiet: false, progress: false, data: Style::default(), talk: Style::default() }
     }
 
     /// Writes data, which ends with a line break then.
     pub(crate) fn print(&self, data: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
-        let ending: &[u8] = if data.ends_with('\n') || data.is_empty() {
-            b""
-        } else {
-            b"\n"
-        };
+        let ending: &[u8] = if data.ends_with('\n') || data.is_empty() { b"" } else { b"\n" };
         stdout
             .write_all(data.as_bytes())
             .and_then(|()| stdout.write_all(ending))
@@ -154,42 +144,24 @@ mod tests {
         hint: do this
         hint: or that
         ");
-        assert_eq!(
-            error_text("it broke", &[], Style::default()),
-            "error: it broke"
-        );
-        assert_eq!(
-            error_text("x", &[], Style::new(true)),
-            "\u{1b}[1;31merror:\u{1b}[0m x"
-        );
+        assert_eq!(error_text("it broke", &[], Style::default()), "error: it broke");
+        assert_eq!(error_text("x", &[], Style::new(true)), "\u{1b}[1;31merror:\u{1b}[0m x");
     }
 
     #[test]
     fn colour_is_what_was_asked_for() {
         let colored = |choice, environment: Environment| {
-            let globals = Globals {
-                color: choice,
-                ..Globals::default()
-            };
+            let globals = Globals { color: choice, ..Globals::default() };
             Output::new(&globals, &environment).data.bold("x") != "x"
         };
-        let force = Environment {
-            force_color: true,
-            ..Environment::default()
-        };
-        let both = Environment {
-            no_color: true,
-            ..force.clone()
-        };
+        let force = Environment { force_color: true, ..Environment::default() };
+        let both = Environment { no_color: true, ..force.clone() };
         assert!(colored(None, force));
         assert!(!colored(None, both.clone()));
         assert!(colored(Some(ColorChoice::Always), both));
         assert!(!colored(
             Some(ColorChoice::Never),
-            Environment {
-                force_color: true,
-                ..Environment::default()
-            }
+            Environment { force_color: true, ..Environment::default() }
         ));
     }
 }

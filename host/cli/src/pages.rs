@@ -36,6 +36,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "already-answered"
     "already-ended"
     "approval-not-yours"
+    "auth-method-refused"
     "auth-unsupported"
     "binding"
     "binding-invalid"
@@ -52,6 +53,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "connection-incomplete"
     "connection-lost"
     "cycle"
+    "definition-refused"
     "denied"
     "denied-address"
     "denied-header"
@@ -63,6 +65,8 @@ pub(crate) const PAGES: &[Page] = pages! {
     "document-too-large"
     "document-unavailable"
     "document-unsupported"
+    "dynamic-import"
+    "engine"
     "engine-changed"
     "error"
     "function"
@@ -70,6 +74,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "home-newer"
     "home-unusable"
     "host-denied"
+    "import-not-allowed"
     "interaction-unsupported"
     "internal"
     "interrupted"
@@ -79,25 +84,35 @@ pub(crate) const PAGES: &[Page] = pages! {
     "invalid-options"
     "invalid-request"
     "method-not-allowed"
+    "more-warnings"
+    "nested-too-deeply"
     "never-settles"
     "no-auth-methods"
+    "no-code"
     "no-component"
     "no-connection"
     "no-document-url"
     "no-operations"
     "no-route"
+    "no-security-declared"
     "nondeterminism"
     "not-a-component"
     "not-found"
+    "operation-incomplete"
+    "operation-unreadable"
+    "operation-unsupported"
     "origin-denied"
     "out-of-fuel"
     "out-of-memory"
     "outcome-unknown"
+    "private-server"
+    "program"
     "promise"
     "range"
     "reference"
     "request-timeout"
     "result-too-large"
+    "server-unusable"
     "settings-invalid"
     "source-exists"
     "storage-stopped"
@@ -112,10 +127,12 @@ pub(crate) const PAGES: &[Page] = pages! {
     "tool"
     "tool-failed"
     "tool-not-found"
+    "tool-refused"
     "trap"
     "type"
     "unauthorized"
     "unknown-document"
+    "unknown-kind"
     "unknown-root"
     "unreadable-answer"
     "unsupported-media-type"
@@ -150,17 +167,9 @@ mod tests {
         let codes: Vec<&str> = PAGES.iter().map(|page| page.code).collect();
         assert_eq!(codes, files);
         for page in PAGES {
-            assert!(
-                page.text.starts_with(&format!("# {}: ", page.code)),
-                "{}",
-                page.code
-            );
+            assert!(page.text.starts_with(&format!("# {}: ", page.code)), "{}", page.code);
             assert!(page.text.contains("## What to do\n"), "{}", page.code);
-            assert!(
-                page.text.lines().all(|line| line.chars().count() <= 100),
-                "{}",
-                page.code
-            );
+            assert!(page.text.lines().all(|line| line.chars().count() <= 100), "{}", page.code);
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -22,9 +20,7 @@ pub(crate) fn line(question: &str) -> Result<Option<String>, Failure> {
     show(question)?;
     let mut answer = String::new();
     let mut limited = io::stdin().lock().take(ANSWER_LIMIT_BYTES as u64);
-    let count = limited
-        .read_line(&mut answer)
-        .map_err(|error| broken(&error))?;
+    let count = limited.read_line(&mut answer).map_err(|error| broken(&error))?;
     Ok((count > 0).then(|| answer.trim().to_owned()))
 }
 
@@ -39,10 +35,7 @@ pub(crate) fn hidden(question: &str) -> Result<String, Failure> {
 
 fn show(question: &str) -> Result<(), Failure> {
     let mut stderr = io::stderr().lock();
-    stderr
-        .write_all(question.as_bytes())
-        .and_then(|()| stderr.flush())
-        .map_err(|error| broken(&error))
+    stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush()).map_err(|error| broken(&error))
 }
 
 fn broken(error: &io::Error) -> Failure {
@@ -86,16 +79,11 @@ fn edited(keys: impl Iterator<Item = io::Result<u8>>) -> Result<String, Failure>
             INTERRUPT => return Err(Failure::new(Exit::Usage, "interrupted: nothing was done")),
             ERASE_LINE => typed.clear(),
             BACKSPACE | DELETE => {
-                let cut = String::from_utf8_lossy(&typed)
-                    .chars()
-                    .next_back()
-                    .map_or(0, char::len_utf8);
+                let cut = String::from_utf8_lossy(&typed).chars().next_back().map_or(0, char::len_utf8);
                 typed.truncate(typed.len().saturating_sub(cut));
             }
             _ if typed.len() >= ANSWER_LIMIT_BYTES => {
-                return Err(Failure::usage(format!(
-                    "the value is longer than {ANSWER_LIMIT_BYTES} bytes"
-                )));
+                return Err(Failure::usage(format!("the value is longer than {ANSWER_LIMIT_BYTES} bytes")));
             }
             byte => typed.push(byte),
         }

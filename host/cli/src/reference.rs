@@ -16,10 +16,7 @@ fn the_reference_is_what_the_program_takes() {
         std::fs::write(&path, &made).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        committed, made,
-        "docs/cli.md is out of date: run this test with UPDATE=1"
-    );
+    assert_eq!(committed, made, "docs/cli.md is out of date: run this test with UPDATE=1");
 }
 
 fn reference() -> String {
@@ -39,11 +36,7 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
         let _ = write!(text, "{about}\n\n");
     }
     let usage = command.clone().render_usage().to_string();
-    let _ = writeln!(
-        text,
-        "```text\n{}\n```",
-        usage.trim_start_matches("Usage: ").trim()
-    );
+    let _ = writeln!(text, "```text\n{}\n```", usage.trim_start_matches("Usage: ").trim());
     let root = level == 2;
     let shown = |argument: &&Arg| {
         let common = argument.is_global_set() || matches!(argument.get_action(), ArgAction::Help);
@@ -59,40 +52,20 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
     if let Some(after) = command.get_after_long_help() {
         let _ = write!(text, "\n```text\n{}\n```\n", after.to_string().trim());
     }
-    for subcommand in command
-        .get_subcommands()
-        .filter(|subcommand| subcommand.get_name() != "help")
-    {
-        section(
-            text,
-            subcommand,
-            &format!("{name} {}", subcommand.get_name()),
-            (level + 1).min(4),
-        );
+    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+        section(text, subcommand, &format!("{name} {}", subcommand.get_name()), (level + 1).min(4));
     }
 }
 
 fn shape(argument: &Arg) -> String {
-    let names: Vec<String> = argument
-        .get_value_names()
-        .unwrap_or_default()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let value = if argument.get_action().takes_values() {
-        names.join(" ")
-    } else {
-        String::new()
-    };
+    let names: Vec<String> =
+        argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+    let value = if argument.get_action().takes_values() { names.join(" ") } else { String::new() };
     match (argument.get_short(), argument.get_long()) {
         (None, None) => format!("<{value}>"),
         (short, Some(long)) => {
             let short = short.map(|short| format!("-{short}, ")).unwrap_or_default();
-            let value = if value.is_empty() {
-                value
-            } else {
-                format!(" <{value}>")
-            };
+            let value = if value.is_empty() { value } else { format!(" <{value}>") };
             format!("{short}--{long}{value}")
         }
         (Some(short), None) => format!("-{short} <{value}>"),
@@ -100,25 +73,15 @@ fn shape(argument: &Arg) -> String {
 }
 
 fn help(argument: &Arg) -> String {
-    let help = argument
-        .get_long_help()
-        .or(argument.get_help())
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut help = help.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    let defaults: Vec<_> = argument
-        .get_default_values()
-        .iter()
-        .map(|value| value.to_string_lossy())
-        .collect();
+    let defaults: Vec<_> =
+        argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     if !defaults.is_empty() && argument.get_action().takes_values() {
         let _ = write!(help, " (default: `{}`)", defaults.join(" "));
     }
-    let values: Vec<String> = argument
-        .get_possible_values()
-        .iter()
-        .map(|value| format!("`{}`", value.get_name()))
-        .collect();
+    let values: Vec<String> =
+        argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
     if !values.is_empty() && argument.get_action().takes_values() {
         let _ = write!(help, " (one of {})", values.join(", "));
     }

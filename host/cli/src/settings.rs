@@ -47,22 +47,16 @@ pub(crate) fn check_key(key: &str) -> Result<(), Failure> {
     if views.iter().any(|view| view.key == key) {
         return Ok(());
     }
-    let failure = Failure::usage(format!(
-        "there is no setting `{}`",
-        crate::text::line(key, 80)
-    ));
-    Err(
-        match nearest(key, views.iter().map(|view| view.key.as_str())) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint("`executor config get` lists them all"),
-        },
-    )
+    let failure = Failure::usage(format!("there is no setting `{}`", crate::text::line(key, 80)));
+    Err(match nearest(key, views.iter().map(|view| view.key.as_str())) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("`executor config get` lists them all"),
+    })
 }
 
 fn parse(text: &str, home: &Path) -> Result<Settings, Failure> {
-    Settings::parse(text).map_err(|problem| {
-        of_problem(problem).hint(format!("the file is {}", file(home).display()))
-    })
+    Settings::parse(text)
+        .map_err(|problem| of_problem(problem).hint(format!("the file is {}", file(home).display())))
 }
 
 /// A problem of the control plane, met in this process.
@@ -81,9 +75,8 @@ fn read(home: &Path) -> Result<String, Failure> {
 }
 
 fn changed(text: &str, key: &str, value: &str) -> Result<String, Failure> {
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error| Failure::usage(format!("config.toml can't be read: {error}")))?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error| Failure::usage(format!("config.toml can't be read: {error}")))?;
     let mut table = document.as_table_mut();
     let mut parts = key.split('.').peekable();
     while let Some(part) = parts.next() {
@@ -91,13 +84,9 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, Failure> {
             put(table, part, typed(value));
             break;
         }
-        let next = table
-            .entry(part)
-            .or_insert_with(|| Item::Table(Table::new()));
+        let next = table.entry(part).or_insert_with(|| Item::Table(Table::new()));
         table = next.as_table_mut().ok_or_else(|| {
-            Failure::usage(format!(
-                "config.toml: `{part}` is written inline; write it as [{part}]"
-            ))
+            Failure::usage(format!("config.toml: `{part}` is written inline; write it as [{part}]"))
         })?;
     }
     Ok(document.to_string())
@@ -113,18 +102,14 @@ fn put(table: &mut Table, key: &str, mut value: toml_edit::Value) {
 
 /// A number, a boolean or other TOML as such, anything else as a text.
 fn typed(value: &str) -> toml_edit::Value {
-    value
-        .parse()
-        .unwrap_or_else(|_| toml_edit::Value::from(value))
+    value.parse().unwrap_or_else(|_| toml_edit::Value::from(value))
 }
 
 fn write(home: &Path, text: &str) -> Result<(), Failure> {
     let path = file(home);
     let failed = |error| Failure::failed(format!("{} can't be written: {error}", path.display()));
     let mut directory = fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(directory.recursive(true), 0o700)
-        .create(home)
-        .map_err(failed)?;
+    std::os::unix::fs::DirBuilderExt::mode(directory.recursive(true), 0o700).create(home).map_err(failed)?;
     let temporary = home.join(format!("config.toml.{}", std::process::id()));
     let written = fs::OpenOptions::new()
         .write(true)
@@ -132,10 +117,7 @@ fn write(home: &Path, text: &str) -> Result<(), Failure> {
         .truncate(true)
         .mode(0o600)
         .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())
-                .and_then(|()| file.sync_all())
-        })
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&temporary, &path));
     written.map_err(|error| {
         // What was half written is of no use to anybody.
@@ -156,21 +138,14 @@ pub(crate) fn nested(assignments: &[String]) -> Result<Value, Failure> {
         let (key, value) = assignment
             .split_once('=')
             .filter(|(key, _)| !key.is_empty())
-            .ok_or_else(|| {
-                Failure::usage(format!("--set takes KEY=VALUE, and `{shown}` is none"))
-            })?;
+            .ok_or_else(|| Failure::usage(format!("--set takes KEY=VALUE, and `{shown}` is none")))?;
         let parts: Vec<&str> = key.split('.').collect();
         if parts.len() > DEPTH_LIMIT || parts.iter().any(|part| part.is_empty()) {
-            return Err(Failure::usage(format!(
-                "`{shown}`: a key is names joined by single dots"
-            )));
+            return Err(Failure::usage(format!("`{shown}`: a key is names joined by single dots")));
         }
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        insert(&mut settings, &parts, value).ok_or_else(|| {
-            Failure::usage(format!(
-                "`{shown}` contradicts another --set of the same key"
-            ))
-        })?;
+        insert(&mut settings, &parts, value)
+            .ok_or_else(|| Failure::usage(format!("`{shown}` contradicts another --set of the same key")))?;
     }
     Ok(Value::Object(settings))
 }
@@ -178,14 +153,9 @@ pub(crate) fn nested(assignments: &[String]) -> Result<Value, Failure> {
 fn insert(settings: &mut Map<String, Value>, parts: &[&str], value: Value) -> Option<()> {
     let (first, rest) = parts.split_first()?;
     if rest.is_empty() {
-        return settings
-            .insert((*first).to_owned(), value)
-            .is_none()
-            .then_some(());
+        return settings.insert((*first).to_owned(), value).is_none().then_some(());
     }
-    let inner = settings
-        .entry(*first)
-        .or_insert_with(|| Value::Object(Map::new()));
+    let inner = settings.entry(*first).or_insert_with(|| Value::Object(Map::new()));
     insert(inner.as_object_mut()?, rest, value)
 }
 
@@ -202,23 +172,14 @@ mod tests {
 
     #[test]
     fn assignments_nest() {
-        check(
-            &["base_url=https://x?a=b"],
-            json!({ "base_url": "https://x?a=b" }),
-        );
+        check(&["base_url=https://x?a=b"], json!({ "base_url": "https://x?a=b" }));
         check(
             &["a.b=1", "a.c=true", "a.d=[1]", "e=\"1\"", "f="],
             json!({
                 "a": { "b": 1, "c": true, "d": [1] }, "e": "1", "f": ""
             }),
         );
-        for bad in [
-            &["x"][..],
-            &["=1"],
-            &["a..b=1"],
-            &["a=1", "a=2"],
-            &["a=1", "a.b=2"],
-        ] {
+        for bad in [&["x"][..], &["=1"], &["a..b=1"], &["a=1", "a=2"], &["a=1", "a.b=2"]] {
             let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
             assert!(nested(&bad).is_err(), "{bad:?}");
         }
@@ -228,23 +189,13 @@ mod tests {
     fn a_change_keeps_what_people_wrote() {
         let text = "# mine\n[limits]\nexecute_wall_seconds = 10 # short\n\n# end\n";
         let changed = changed(text, "limits.execute_wall_seconds", "20").unwrap();
-        assert_eq!(
-            changed,
-            "# mine\n[limits]\nexecute_wall_seconds = 20 # short\n\n# end\n"
-        );
+        assert_eq!(changed, "# mine\n[limits]\nexecute_wall_seconds = 20 # short\n\n# end\n");
         let added = super::changed(text, "storage.disk_floor_mib", "1").unwrap();
-        assert!(
-            added.starts_with("# mine\n[limits]\nexecute_wall_seconds = 10 # short\n"),
-            "{added}"
-        );
+        assert!(added.starts_with("# mine\n[limits]\nexecute_wall_seconds = 10 # short\n"), "{added}");
         assert!(added.contains("[storage]\ndisk_floor_mib = 1\n"), "{added}");
         assert!(
-            super::changed(
-                "limits = { execute_wall_seconds = 1 }",
-                "limits.execute_wall_seconds",
-                "2"
-            )
-            .is_err()
+            super::changed("limits = { execute_wall_seconds = 1 }", "limits.execute_wall_seconds", "2")
+                .is_err()
         );
     }
 
@@ -255,17 +206,10 @@ mod tests {
         set(home, "limits.execute_wall_seconds", "30").unwrap();
         let before = fs::read_to_string(file(home)).unwrap();
         let refused = set(home, "limits.execute_wall_seconds", "soon").unwrap_err();
-        assert!(
-            refused.message.contains("invalid type"),
-            "{}",
-            refused.message
-        );
+        assert!(refused.message.contains("invalid type"), "{}", refused.message);
         assert!(set(home, "limits.execute_memory_mib", "100000").is_err());
         let unknown = set(home, "limits.execute_wal_seconds", "1").unwrap_err();
-        assert_eq!(
-            unknown.hints,
-            ["did you mean `limits.execute_wall_seconds`?"]
-        );
+        assert_eq!(unknown.hints, ["did you mean `limits.execute_wall_seconds`?"]);
         assert_eq!(fs::read_to_string(file(home)).unwrap(), before);
         assert_eq!(fs::read_dir(home).unwrap().count(), 1);
     }

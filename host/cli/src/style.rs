@@ -36,10 +36,6 @@ impl Style {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colored {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.colored { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }

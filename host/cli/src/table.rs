@@ -16,29 +16,17 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(headings: &'static [&'static str]) -> Self {
-        Self {
-            headings,
-            rows: Vec::new(),
-        }
+        Self { headings, rows: Vec::new() }
     }
 
     /// Adds a row; its cells come from outside and are cleaned here.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows.push(
-            cells
-                .iter()
-                .map(|cell| text::line(cell, CELL_LIMIT))
-                .collect(),
-        );
+        self.rows.push(cells.iter().map(|cell| text::line(cell, CELL_LIMIT)).collect());
     }
 
     pub(crate) fn render(&self, style: Style) -> String {
         let widths = self.widths();
-        let headings: Vec<String> = self
-            .headings
-            .iter()
-            .map(|&heading| heading.to_owned())
-            .collect();
+        let headings: Vec<String> = self.headings.iter().map(|&heading| heading.to_owned()).collect();
         let mut rendered = style.dim(&line(&headings, &widths));
         rendered.push('\n');
         for row in &self.rows {
@@ -49,11 +37,7 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> = self
-            .headings
-            .iter()
-            .map(|heading| heading.chars().count())
-            .collect();
+        let mut widths: Vec<usize> = self.headings.iter().map(|heading| heading.chars().count()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
@@ -78,11 +62,7 @@ fn line(cells: &[String], widths: &[usize]) -> String {
 /// left out.
 pub(crate) fn facts(facts: &[(&str, String)], style: Style) -> String {
     let shown = facts.iter().filter(|(_, value)| !value.is_empty());
-    let width = shown
-        .clone()
-        .map(|(label, _)| label.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = shown.clone().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
     let mut rendered = String::new();
     for (label, value) in shown {
         let padding = " ".repeat(width - label.chars().count() + 2);
@@ -110,14 +90,8 @@ mod tests {
 
     #[test]
     fn facts_line_up() {
-        let rendered = facts(
-            &[
-                ("a", "1".into()),
-                ("long", "2".into()),
-                ("none", String::new()),
-            ],
-            Style::default(),
-        );
+        let rendered =
+            facts(&[("a", "1".into()), ("long", "2".into()), ("none", String::new())], Style::default());
         assert_eq!(rendered, "a     1\nlong  2\n");
     }
 }

@@ -22,10 +22,7 @@ pub(crate) fn scalar(value: &Value) -> String {
 
 /// A field that is text for people, with its line breaks.
 pub(crate) fn prose(value: &Value, name: &str) -> String {
-    value[name]
-        .as_str()
-        .map(|prose| text::clean(prose).trim_end().to_owned())
-        .unwrap_or_default()
+    value[name].as_str().map(|prose| text::clean(prose).trim_end().to_owned()).unwrap_or_default()
 }
 
 pub(crate) fn number(value: &Value, name: &str) -> u64 {

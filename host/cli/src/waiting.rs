@@ -46,10 +46,7 @@ pub(crate) fn describe(interaction: &Value, style: Style) -> String {
     if interaction["request"].is_object() {
         described.push_str(&format!("\n{}", request(&interaction["request"])));
     } else if !interaction["arguments"].is_null() {
-        described.push_str(&format!(
-            "\n{}\n",
-            text::pretty_json(&interaction["arguments"])
-        ));
+        described.push_str(&format!("\n{}\n", text::pretty_json(&interaction["arguments"])));
     }
     described
 }
@@ -60,20 +57,13 @@ pub(crate) fn request(request: &Value) -> String {
     match &request["headers"] {
         Value::Array(headers) => {
             for header in headers {
-                let (name, value) = (
-                    crate::view::scalar(&header[0]),
-                    crate::view::scalar(&header[1]),
-                );
+                let (name, value) = (crate::view::scalar(&header[0]), crate::view::scalar(&header[1]));
                 shown.push_str(&format!("{name}: {value}\n"));
             }
         }
         Value::Object(headers) => {
             for (name, value) in headers {
-                shown.push_str(&format!(
-                    "{}: {}\n",
-                    text::line(name, 200),
-                    crate::view::scalar(value)
-                ));
+                shown.push_str(&format!("{}: {}\n", text::line(name, 200), crate::view::scalar(value)));
             }
         }
         _ => {}
@@ -107,44 +97,27 @@ pub(crate) fn resume_lines(context: &Context, view: &Value) -> String {
             _ => format!(" --interaction {}", field(interaction, "id")),
         };
         for action in ["--accept", "--decline", "--cancel"] {
-            lines.push_str(&format!(
-                "  {}\n",
-                context.command(&format!("resume {id}{which} {action}"))
-            ));
+            lines.push_str(&format!("  {}\n", context.command(&format!("resume {id}{which} {action}"))));
         }
     }
     if pending.is_empty() {
-        lines.push_str(&format!(
-            "  {}\n",
-            context.command(&format!("executions show {id}"))
-        ));
+        lines.push_str(&format!("  {}\n", context.command(&format!("executions show {id}"))));
     }
     lines
 }
 
 /// Says what an execution waits for, and how it goes on.
 pub(crate) fn tell(context: &Context, view: &Value) {
-    context
-        .output
-        .tell(&format!("waiting for a person: {}", field(view, "id")));
+    context.output.tell(&format!("waiting for a person: {}", field(view, "id")));
     for interaction in pending(view) {
-        context.output.tell(&format!(
-            "\n{}",
-            describe(interaction, context.output.talk).trim_end()
-        ));
+        context.output.tell(&format!("\n{}", describe(interaction, context.output.talk).trim_end()));
     }
-    context.output.tell(&format!(
-        "\nanswer with one of\n{}",
-        resume_lines(context, view).trim_end()
-    ));
+    context.output.tell(&format!("\nanswer with one of\n{}", resume_lines(context, view).trim_end()));
 }
 
 /// Asks a person on the terminal.
 pub(crate) fn ask(context: &Context, interaction: &Value) -> Result<Decision, Failure> {
-    context.output.tell(&format!(
-        "\n{}",
-        describe(interaction, context.output.talk).trim_end()
-    ));
+    context.output.tell(&format!("\n{}", describe(interaction, context.output.talk).trim_end()));
     loop {
         let Some(answer) = prompt::line("\nAllow it? [y]es, [N]o, [a]lways, [l]ater: ")? else {
             context.output.tell("");
@@ -183,9 +156,7 @@ pub(crate) fn answer(
         }
         Decision::Decline => body["action"] = json!("decline"),
     }
-    Api::new(context)
-        .post(&context.path(&["executions", execution, "resume"]), &body)
-        .map(Some)
+    Api::new(context).post(&context.path(&["executions", execution, "resume"]), &body).map(Some)
 }
 
 #[cfg(test)]
@@ -229,14 +200,8 @@ mod tests {
     #[test]
     fn the_lines_can_be_pasted() {
         let context = Context::new(
-            &Globals {
-                workspace: Some("w".into()),
-                ..Globals::default()
-            },
-            Environment {
-                user_home: Some("/u".into()),
-                ..Environment::default()
-            },
+            &Globals { workspace: Some("w".into()), ..Globals::default() },
+            Environment { user_home: Some("/u".into()), ..Environment::default() },
         )
         .unwrap();
         insta::assert_snapshot!(resume_lines(&context, &view(1)), @r"
@@ -244,9 +209,7 @@ mod tests {
           executor --workspace w resume exe_1 --decline
           executor --workspace w resume exe_1 --cancel
         ");
-        assert!(
-            resume_lines(&context, &view(2)).contains("resume exe_1 --interaction int_1 --accept")
-        );
+        assert!(resume_lines(&context, &view(2)).contains("resume exe_1 --interaction int_1 --accept"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Asking a person before a call leaves.
 
-use executor_runtime::{Call, Capture, RequestPreview, Settled};
+use executor_runtime::{Call, Capture, RequestPreview};
 use executor_store::{Change, Digest, InteractionId, InteractionRow, PolicyRow};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,8 +11,9 @@ use crate::clock::rfc3339;
 use crate::invoke::{Bound, preview_scope};
 use crate::policies::random;
 use crate::problem::Problem;
-use crate::session::{CallOptions, Session};
-use crate::tool_error::{GateEnd, ToolError, settled};
+use crate::resume::WAITING;
+use crate::session::Session;
+use crate::tool_error::{GateEnd, ToolError};
 use crate::workspace::Workspace;
 
 /// A question to a person.
@@ -47,36 +48,41 @@ pub struct InteractionView {
 
 impl Session {
     /// Goes on where the call was accepted; asks where nobody was asked yet.
-    pub(crate) async fn approval(
-        &self,
-        call: &Call,
-        options: &CallOptions,
-        bound: &Bound,
-    ) -> Result<(), GateEnd> {
+    pub(crate) async fn approval(&self, call: &Call, bound: &Bound) -> Result<(), GateEnd> {
         let key = (call.scope, call.ordinal);
-        let digest = bound.tool.row.digest.to_string();
-        let asked = self
-            .past
-            .interactions
-            .get(&key)
-            .filter(|row| request_text(row, "tool_digest") == Some(digest));
+        let asked = self.past.interactions.get(&key).filter(|row| self.asked_for_this(row, bound));
         match asked.map(|row| row.status.as_str()) {
             Some("accepted") => Ok(()),
             Some("pending") => Err(GateEnd::Waiting),
-            Some(_) => Err(self.declined(call, options, bound)),
+            Some(_) => {
+                let path = &bound.tool.path;
+                Err(ToolError::new(path, "denied", format!("a person declined {path}")).into())
+            }
             None => self.ask(call, bound).await,
         }
     }
 
-    fn declined(&self, call: &Call, options: &CallOptions, bound: &Bound) -> GateEnd {
-        let error = ToolError::new(
-            &bound.tool.path,
-            "denied",
-            format!("a person declined {}", bound.tool.path),
-        );
-        let outcome: Settled = settled(Err(error.clone().into()), options.raw);
-        self.write_behind(vec![Change::Intent(self.settled_row(call, &outcome))]);
-        error.into()
+    /// Whether an answer was about this very call: the same version of the
+    /// tool, through the same connection, to the same place.
+    fn asked_for_this(&self, row: &InteractionRow, bound: &Bound) -> bool {
+        let connection = bound.connection.as_ref().map(|row| row.name.to_string());
+        request_text(row, "tool_digest") == Some(bound.tool.row.digest.to_string())
+            && request_text(row, "connection") == connection
+            && request_text(row, "reach") == self.workspace.reach_digest(bound)
+    }
+
+    fn question(&self, bound: &Bound, preview: Option<&RequestPreview>) -> Value {
+        let origin = preview.and_then(|preview| executor_runtime::Origin::parse(&preview.url).ok());
+        json!({
+            "tool": bound.tool.path,
+            "tool_digest": bound.tool.row.digest.to_string(),
+            "reach": self.workspace.reach_digest(bound),
+            "connection": bound.connection.as_ref().map(|row| row.name.to_string()),
+            "origin": origin.map(|origin| origin.to_string()),
+            "arguments": bound.arguments,
+            "request": preview.map(preview_view),
+            "reason": bound.decision.reason(),
+        })
     }
 
     async fn ask(&self, call: &Call, bound: &Bound) -> Result<(), GateEnd> {
@@ -89,7 +95,7 @@ impl Session {
             ordinal: call.ordinal,
             kind: "approval".into(),
             message: message(bound, preview.as_ref()),
-            request: request(bound, preview.as_ref()).to_string(),
+            request: self.question(bound, preview.as_ref()).to_string(),
             status: "pending".into(),
             answer: None,
             created_ms: now_ms,
@@ -114,11 +120,8 @@ impl Session {
     /// send anything fails here: nobody is asked about it.
     async fn preview(&self, bound: &Bound) -> Result<Option<RequestPreview>, ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let scope = self
-            .workspace
-            .scope(&bound.tool, bound.connection.as_ref())
-            .map_err(of_problem)?;
-        let scope = preview_scope(scope, Capture::Unsafe);
+        let scope = self.workspace.scope(&bound.tool, bound.connection.as_ref()).map_err(of_problem)?;
+        let scope = preview_scope(scope, Capture::All);
         let result = self.workspace.enter_adapter(bound, scope.clone()).await;
         match (scope.captured(), result) {
             (Some(preview), _) => Ok(Some(preview)),
@@ -134,12 +137,20 @@ impl Workspace {
     /// # Errors
     /// When they can't be read.
     pub fn interactions(&self) -> Result<Vec<InteractionView>, Problem> {
-        Ok(self
-            .executions()
-            .pending_interactions(500)?
-            .iter()
-            .map(interaction_view)
-            .collect())
+        let pending = self.executions().pending_interactions(500)?.into_iter();
+        let waits = |row: &InteractionRow| {
+            let execution = self.executions().execution(&row.execution).ok().flatten();
+            execution.is_some_and(|execution| execution.status == WAITING)
+        };
+        Ok(pending.filter(waits).map(|row| interaction_view(&row)).collect())
+    }
+
+    /// Where a call's requests could go: a source that is made anew with
+    /// other settings is another place.
+    fn reach_digest(&self, bound: &Bound) -> Option<String> {
+        let source = self.store.source(&bound.tool.source).ok().flatten()?;
+        let reach = json!([source.settings, source.origins, source.allowed_hosts]);
+        Some(Digest::of(reach.to_string().as_bytes()).to_string())
     }
 
     /// The rule that "from now on" writes for an answered approval.
@@ -147,32 +158,16 @@ impl Workspace {
         let tool = request_text(row, "tool")?;
         let digest = Digest::parse(&request_text(row, "tool_digest")?).ok()?;
         let source = tool.split('.').next().unwrap_or_default().to_owned();
-        let connection = request_text(row, "connection").map(|name| format!("{source}/{name}"));
-        Some(self.remembered_policy(caller, &tool, &digest, connection))
+        let connection = request_text(row, "connection").unwrap_or_default();
+        Some(self.remembered_policy(caller, &tool, &digest, Some(format!("{source}/{connection}"))))
     }
 }
 
 fn message(bound: &Bound, preview: Option<&RequestPreview>) -> String {
     match preview {
-        Some(preview) => format!(
-            "{} would send {} {}",
-            bound.tool.path, preview.method, preview.url
-        ),
+        Some(preview) => format!("{} would send {} {}", bound.tool.path, preview.method, preview.url),
         None => format!("{} may change something", bound.tool.path),
     }
-}
-
-fn request(bound: &Bound, preview: Option<&RequestPreview>) -> Value {
-    let origin = preview.and_then(|preview| executor_runtime::Origin::parse(&preview.url).ok());
-    json!({
-        "tool": bound.tool.path,
-        "tool_digest": bound.tool.row.digest.to_string(),
-        "connection": bound.connection.as_ref().map(|row| row.name.to_string()),
-        "origin": origin.map(|origin| origin.to_string()),
-        "arguments": bound.arguments,
-        "request": preview.map(preview_view),
-        "reason": bound.decision.reason(),
-    })
 }
 
 /// A request that was not sent, as people and programs see it.
@@ -198,10 +193,7 @@ pub(crate) fn interaction_view(row: &InteractionRow) -> InteractionView {
         connection: text("connection"),
         origin: text("origin"),
         arguments: request.get("arguments").cloned().unwrap_or_default(),
-        request: request
-            .get("request")
-            .filter(|request| !request.is_null())
-            .cloned(),
+        request: request.get("request").filter(|request| !request.is_null()).cloned(),
         created_at: rfc3339(row.created_ms),
     }
 }

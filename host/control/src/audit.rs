@@ -14,16 +14,8 @@ use crate::workspace::Workspace;
 const TEXT_CHARS: usize = 200;
 
 /// Words in an argument's name that say: this is a secret.
-const SECRET_WORDS: [&str; 8] = [
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "api_key",
-    "apikey",
-    "credential",
-    "private_key",
-];
+const SECRET_WORDS: [&str; 8] =
+    ["password", "passwd", "secret", "token", "api_key", "apikey", "credential", "private_key"];
 
 /// A page of the audit log.
 #[derive(Debug, Clone, Serialize)]
@@ -61,19 +53,11 @@ impl Workspace {
             hash: row.hash.to_string(),
             record: serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)),
         };
-        Ok(AuditPage {
-            items: rows.into_iter().map(item).collect(),
-            next,
-        })
+        Ok(AuditPage { items: rows.into_iter().map(item).collect(), next })
     }
 
     /// Records a change of what there is or who may do what.
-    pub(crate) async fn record(
-        &self,
-        caller: &Caller,
-        what: &str,
-        more: Value,
-    ) -> Result<(), Problem> {
+    pub(crate) async fn record(&self, caller: &Caller, what: &str, more: Value) -> Result<(), Problem> {
         let change = audit_change(self.shared.now_ms(), caller, what, more);
         Ok(self.executions().commit(vec![change]).await?)
     }
@@ -89,10 +73,7 @@ pub(crate) fn audit_change(at_ms: i64, caller: &Caller, what: &str, more: Value)
     if let Value::Object(more) = more {
         body.extend(more);
     }
-    Change::Audit(AuditRecord {
-        at_ms,
-        body: Value::Object(body).to_string(),
-    })
+    Change::Audit(AuditRecord { at_ms, body: Value::Object(body).to_string() })
 }
 
 /// Arguments as a record keeps them: secrets and long texts left out.
@@ -102,14 +83,7 @@ pub(crate) fn redacted(arguments: &Value) -> Value {
             let field = |(name, value): (&String, &Value)| {
                 let lower = name.to_ascii_lowercase();
                 let secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
-                (
-                    name.clone(),
-                    if secret {
-                        json!("[redacted]")
-                    } else {
-                        redacted(value)
-                    },
-                )
+                (name.clone(), if secret { json!("[redacted]") } else { redacted(value) })
             };
             Value::Object(fields.iter().map(field).collect())
         }
@@ -129,16 +103,11 @@ mod tests {
     #[test]
     fn leaves_out_secrets_and_long_texts() {
         let long = "x".repeat(300);
-        let found = redacted(
-            &json!({"title": "a", "accessToken": "t", "body": {"password": "p", "text": long}}),
-        );
+        let found =
+            redacted(&json!({"title": "a", "accessToken": "t", "body": {"password": "p", "text": long}}));
         assert_eq!(found["title"], "a");
         assert_eq!(found["accessToken"], "[redacted]");
         assert_eq!(found["body"]["password"], "[redacted]");
-        assert!(
-            found["body"]["text"]
-                .as_str()
-                .is_some_and(|text| text.ends_with("… (300 characters)"))
-        );
+        assert!(found["body"]["text"].as_str().is_some_and(|text| text.ends_with("… (300 characters)")));
     }
 }

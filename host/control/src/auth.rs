@@ -54,8 +54,13 @@ struct VariableConfig {
     name: String,
     #[serde(default)]
     label: Option<String>,
-    #[serde(default)]
+    /// What nothing is said of is a secret.
+    #[serde(default = "secret")]
     secret: bool,
+}
+
+fn secret() -> bool {
+    true
 }
 
 /// An auth method, understood.
@@ -77,10 +82,7 @@ impl AuthMethod {
         if config.variables.is_empty() {
             config.variables = match row.kind.as_str() {
                 "http-basic" => {
-                    vec![
-                        standard("username", "User name", false),
-                        standard("password", "Password", true),
-                    ]
+                    vec![standard("username", "User name", false), standard("password", "Password", true)]
                 }
                 "http-bearer" => vec![standard("token", "Token", true)],
                 _ => Vec::new(),
@@ -93,42 +95,30 @@ impl AuthMethod {
                 template: "Bearer {token}".into(),
             });
         }
-        Self {
-            id: row.id.clone(),
-            kind: row.kind.clone(),
-            label: row.label.clone(),
-            config,
-        }
+        Self { id: row.id.clone(), kind: row.kind.clone(), label: row.label.clone(), config }
     }
 
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.config
-            .variables
-            .iter()
-            .map(|variable| variable.name.as_str())
+        self.config.variables.iter().map(|variable| variable.name.as_str())
     }
 
     /// Whether values alone make a credential; OAuth and signatures need more.
     pub(crate) fn check_supported(&self) -> Result<(), Problem> {
-        let placed = self.kind == "http-basic" || !self.config.placements.is_empty();
-        let plain = !matches!(
-            self.kind.as_str(),
-            "oauth2" | "openid-connect" | "aws-sigv4" | "hmac" | "mtls"
-        );
+        let known =
+            |placement: &PlacementConfig| matches!(placement.r#in.as_str(), "header" | "query" | "cookie");
+        let placed = self.kind == "http-basic"
+            || (!self.config.placements.is_empty() && self.config.placements.iter().all(known));
+        let plain =
+            !matches!(self.kind.as_str(), "oauth2" | "openid-connect" | "aws-sigv4" | "hmac" | "mtls");
         if placed && plain {
             return Ok(());
         }
         Err(Problem::new(
             ProblemKind::Unprocessable,
             "auth-unsupported",
-            format!(
-                "the auth method {:?} ({}) can't be used yet",
-                self.id, self.kind
-            ),
+            format!("the auth method {:?} ({}) can't be used yet", self.id, self.kind),
         )
-        .hint(
-            "use another of the source's methods with --auth; `executor sources show` lists them",
-        ))
+        .hint("use another of the source's methods with --auth; `executor sources show` lists them"))
     }
 
     /// What the egress places, and the secrets in it.
@@ -137,38 +127,17 @@ impl AuthMethod {
         value: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(CredentialMethod, Vec<Secret>), Problem> {
         let mut secrets = Vec::new();
-        for variable in self
-            .config
-            .variables
-            .iter()
-            .filter(|variable| variable.secret)
-        {
+        for variable in self.config.variables.iter().filter(|variable| variable.secret) {
             secrets.extend(value(&variable.name).map(Secret::new));
         }
         if self.kind == "http-basic" {
             let placement = self.basic(value)?;
             secrets.push(placement.value.clone());
-            return Ok((
-                CredentialMethod {
-                    id: self.id.clone(),
-                    placements: vec![placement],
-                },
-                secrets,
-            ));
+            return Ok((CredentialMethod { id: self.id.clone(), placements: vec![placement] }, secrets));
         }
-        let placements = self
-            .config
-            .placements
-            .iter()
-            .map(|placement| self.placement(placement, value));
+        let placements = self.config.placements.iter().map(|placement| self.placement(placement, value));
         let placements = placements.collect::<Result<_, _>>()?;
-        Ok((
-            CredentialMethod {
-                id: self.id.clone(),
-                placements,
-            },
-            secrets,
-        ))
+        Ok((CredentialMethod { id: self.id.clone(), placements }, secrets))
     }
 
     /// RFC 7617.
@@ -203,23 +172,15 @@ impl AuthMethod {
                 ));
             }
         };
-        let filled = fill_template(&placement.template, value)
-            .map_err(|variable| self.missing(&variable))?;
-        Ok(Placement {
-            location,
-            name: placement.name.clone(),
-            value: Secret::new(filled),
-        })
+        let filled = fill_template(&placement.template, value).map_err(|variable| self.missing(&variable))?;
+        Ok(Placement { location, name: placement.name.clone(), value: Secret::new(filled) })
     }
 
     fn missing(&self, variable: &str) -> Problem {
         Problem::new(
             ProblemKind::Unprocessable,
             "connection-incomplete",
-            format!(
-                "the auth method {:?} needs a value for {variable:?}",
-                self.id
-            ),
+            format!("the auth method {:?} needs a value for {variable:?}", self.id),
         )
         .hint(format!("--set {variable}=- reads it from standard input"))
     }
@@ -244,21 +205,12 @@ fn fill_template(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Resu
 
 pub(crate) fn auth_method_view(row: &AuthMethodRow) -> AuthMethodView {
     let method = AuthMethod::read(row);
-    let variables = method
-        .config
-        .variables
-        .into_iter()
-        .map(|variable| VariableView {
-            label: variable.label.unwrap_or_else(|| variable.name.clone()),
-            name: variable.name,
-            secret: variable.secret,
-        });
-    AuthMethodView {
-        id: method.id,
-        kind: method.kind,
-        label: method.label,
-        variables: variables.collect(),
-    }
+    let variables = method.config.variables.into_iter().map(|variable| VariableView {
+        label: variable.label.unwrap_or_else(|| variable.name.clone()),
+        name: variable.name,
+        secret: variable.secret,
+    });
+    AuthMethodView { id: method.id, kind: method.kind, label: method.label, variables: variables.collect() }
 }
 
 #[cfg(test)]
@@ -288,10 +240,7 @@ mod tests {
         let found = match method(kind, config).fill(&values) {
             Ok((method, _)) => {
                 let placed = method.placements.iter().map(|placement| {
-                    format!(
-                        "{:?} {}: {:?}",
-                        placement.location, placement.name, placement.value
-                    )
+                    format!("{:?} {}: {:?}", placement.location, placement.name, placement.value)
                 });
                 placed.collect::<Vec<_>>().join(", ")
             }
@@ -318,14 +267,8 @@ mod tests {
 
     #[test]
     fn templates() {
-        assert_eq!(
-            fill_template("Bearer {token}", &values),
-            Ok("Bearer t0ken".into())
-        );
-        assert_eq!(
-            fill_template("{username}:{token}!", &values),
-            Ok("ada:t0ken!".into())
-        );
+        assert_eq!(fill_template("Bearer {token}", &values), Ok("Bearer t0ken".into()));
+        assert_eq!(fill_template("{username}:{token}!", &values), Ok("ada:t0ken!".into()));
         assert_eq!(fill_template("{open", &values), Ok("{open".into()));
         assert_eq!(fill_template("{nope}", &values), Err("nope".into()));
     }

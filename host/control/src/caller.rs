@@ -11,6 +11,13 @@ pub enum Surface {
     Mcp,
 }
 
+impl Caller {
+    /// The daemon itself, where nobody asked.
+    pub(crate) fn daemon() -> Self {
+        Self { account: "local".into(), client: "daemon".into(), surface: Surface::Cli, may_approve: false }
+    }
+}
+
 impl Surface {
     /// Its name in records.
     pub fn as_str(self) -> &'static str {

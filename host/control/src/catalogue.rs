@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_store::{SourceName, ToolRow};
@@ -33,6 +34,9 @@ pub(crate) struct Tool {
 /// What is in memory of a workspace's catalogue.
 pub(crate) struct Catalogue {
     tools: Mutex<LruCache<String, Arc<Tool>>>,
+    /// Moves on with every change, so that what was read before one is not
+    /// kept after it.
+    generation: AtomicU64,
     search: Mutex<Option<Arc<Searchable>>>,
 }
 
@@ -55,6 +59,7 @@ impl Default for Catalogue {
     fn default() -> Self {
         Self {
             tools: Mutex::new(LruCache::new(TOOLS)),
+            generation: AtomicU64::new(0),
             search: Mutex::default(),
         }
     }
@@ -63,10 +68,8 @@ impl Default for Catalogue {
 impl Catalogue {
     /// Forgets what was read, after a source changed.
     pub(crate) fn forget(&self) {
-        self.tools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clear();
         *self.search.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -74,49 +77,30 @@ impl Catalogue {
 impl Workspace {
     /// A tool by its path.
     pub(crate) fn tool(&self, path: &str) -> Result<Arc<Tool>, Problem> {
-        let known = self
-            .catalogue
-            .tools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(path)
-            .cloned();
+        let known = self.catalogue.tools.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if let Some(tool) = known {
             return Ok(tool);
         }
+        let generation = self.catalogue.generation.load(Ordering::SeqCst);
         let tool = Arc::new(self.read_tool(path)?);
-        let mut tools = self
-            .catalogue
-            .tools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        tools.put(path.to_owned(), tool.clone());
+        let mut tools = self.catalogue.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        if generation == self.catalogue.generation.load(Ordering::SeqCst) {
+            tools.put(path.to_owned(), tool.clone());
+        }
         Ok(tool)
     }
 
     fn read_tool(&self, path: &str) -> Result<Tool, Problem> {
         let (source, name) = path.split_once('.').unwrap_or((path, ""));
         let parsed = SourceName::parse(source).map_err(|_| self.unknown_tool(path))?;
-        let row = self
-            .store
-            .tool(&parsed, name)?
-            .ok_or_else(|| self.unknown_tool(path))?;
-        let input_schema: Value = serde_json::from_str(&row.input_schema).map_err(|error| {
-            Problem::internal(format!("the stored schema of {path} is damaged: {error}"))
-        })?;
+        let row = self.store.tool(&parsed, name)?.ok_or_else(|| self.unknown_tool(path))?;
+        let input_schema: Value = serde_json::from_str(&row.input_schema)
+            .map_err(|error| Problem::internal(format!("the stored schema of {path} is damaged: {error}")))?;
         let definitions = |name: &str| self.definition(&parsed, name).map(Cow::Owned);
         let validator = Validator::compile(&input_schema, &definitions)
-            .inspect_err(
-                |fault| tracing::debug!(path, %fault, "arguments are checked by name alone"),
-            )
+            .inspect_err(|fault| tracing::debug!(path, %fault, "arguments are checked by name alone"))
             .ok();
-        Ok(Tool {
-            source: parsed,
-            path: path.to_owned(),
-            row,
-            input_schema,
-            validator,
-        })
+        Ok(Tool { source: parsed, path: path.to_owned(), row, input_schema, validator })
     }
 
     /// A named schema of a source.
@@ -131,18 +115,11 @@ impl Workspace {
             |_| Vec::new(),
             |searchable| {
                 let paths = searchable.entries.iter().map(|entry| entry.path.as_ref());
-                arguments::closest(path, paths)
-                    .into_iter()
-                    .take(3)
-                    .map(str::to_owned)
-                    .collect()
+                arguments::closest(path, paths).into_iter().take(3).map(str::to_owned).collect()
             },
         );
-        let problem = Problem::new(
-            ProblemKind::NotFound,
-            "tool-not-found",
-            format!("there is no tool {path}"),
-        );
+        let problem =
+            Problem::new(ProblemKind::NotFound, "tool-not-found", format!("there is no tool {path}"));
         let hint = match suggestions.as_slice() {
             [] if self.store.sources().is_ok_and(|sources| sources.is_empty()) => {
                 "there are no sources yet: `executor sources add URL` adds one".to_owned()
@@ -150,18 +127,12 @@ impl Workspace {
             [] => "`executor tools search WORDS` finds tools".to_owned(),
             some => format!("did you mean {}?", some.join(" or ")),
         };
-        problem
-            .hint(hint)
-            .details(serde_json::json!({ "suggestions": suggestions }))
+        problem.hint(hint).details(serde_json::json!({ "suggestions": suggestions }))
     }
 
     /// The search index, built when it is first needed.
     pub(crate) fn searchable(&self) -> Result<Arc<Searchable>, Problem> {
-        let mut search = self
-            .catalogue
-            .search
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut search = self.catalogue.search.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(searchable) = search.as_ref() {
             return Ok(searchable.clone());
         }
@@ -185,24 +156,18 @@ impl Workspace {
                 texts.push((tool.description.to_owned(), parameters(tool.input_schema)));
             })?;
         }
-        let parameters: Vec<Vec<&str>> = texts
-            .iter()
-            .map(|(_, names)| names.iter().map(String::as_str).collect())
-            .collect();
+        let parameters: Vec<Vec<&str>> =
+            texts.iter().map(|(_, names)| names.iter().map(String::as_str).collect()).collect();
         let documents =
-            entries
-                .iter()
-                .zip(&texts)
-                .zip(&parameters)
-                .map(|((entry, text), parameters)| Document {
-                    path: &entry.path,
-                    source: sources[entry.source as usize].name.as_str(),
-                    summary: &entry.summary,
-                    description: &text.0,
-                    parameters,
-                    deprecated: entry.deprecated,
-                    read_only: entry.read_only,
-                });
+            entries.iter().zip(&texts).zip(&parameters).map(|((entry, text), parameters)| Document {
+                path: &entry.path,
+                source: sources[entry.source as usize].name.as_str(),
+                summary: &entry.summary,
+                description: &text.0,
+                parameters,
+                deprecated: entry.deprecated,
+                read_only: entry.read_only,
+            });
         let index = Index::build(documents);
         Ok(Searchable { index, entries })
     }
@@ -215,9 +180,7 @@ fn parameters(schema: &str) -> Vec<String> {
     };
     let names = |schema: &Value| -> Vec<String> {
         let properties = schema.get("properties").and_then(Value::as_object);
-        properties
-            .map(|properties| properties.keys().cloned().collect())
-            .unwrap_or_default()
+        properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
     };
     let mut found = names(&schema);
     if let Some(body) = schema.pointer("/properties/body") {

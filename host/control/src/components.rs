@@ -100,10 +100,7 @@ impl Workspace {
         caller: &Caller,
         request: AddComponent,
     ) -> Result<ComponentView, Problem> {
-        let grant = Grant {
-            origins: request.origins,
-            reads_by_post: request.reads_by_post,
-        };
+        let grant = Grant { origins: request.origins, reads_by_post: request.reads_by_post };
         for origin in &grant.origins {
             Origin::parse(origin).map_err(|error| Problem::invalid(error.to_string()))?;
         }
@@ -113,18 +110,9 @@ impl Workspace {
         let artifact = inspect(&bytes).map_err(executor_runtime::LoadError::from)?;
         let digest = Digest::of(&bytes);
         let bytes: Arc<[u8]> = bytes.into();
-        let proposed = request
-            .name
-            .clone()
-            .unwrap_or_else(|| digest.hex()[..12].to_owned());
-        let kind = self
-            .try_component(&proposed, &digest, artifact.world, bytes.clone())
-            .await?;
-        let name = request
-            .name
-            .clone()
-            .or_else(|| kind.clone())
-            .unwrap_or(proposed);
+        let proposed = request.name.clone().unwrap_or_else(|| digest.hex()[..12].to_owned());
+        let kind = self.try_component(&proposed, &digest, artifact.world, bytes.clone()).await?;
+        let name = request.name.clone().or_else(|| kind.clone()).unwrap_or(proposed);
         self.check_component_name(&name)?;
         put_component(&self.shared.home, &bytes)?;
         let row = ComponentRow {
@@ -139,12 +127,8 @@ impl Workspace {
             added_ms: self.shared.now_ms(),
         };
         self.store.put_component(row.clone()).await?;
-        self.record(
-            caller,
-            "component.add",
-            json!({"component": name, "digest": row.digest.to_string()}),
-        )
-        .await?;
+        self.record(caller, "component.add", json!({"component": name, "digest": row.digest.to_string()}))
+            .await?;
         Ok(component_view(row, Vec::new()))
     }
 
@@ -156,22 +140,11 @@ impl Workspace {
         world: World,
         bytes: Arc<[u8]>,
     ) -> Result<Option<String>, Problem> {
-        let identity = Identity {
-            name: name.to_owned(),
-            digest: digest.hex(),
-        };
+        let identity = Identity { name: name.to_owned(), digest: digest.hex() };
         let runtime = &self.shared.runtime;
         match world {
-            World::Sandbox => runtime
-                .sandbox(identity, bytes)
-                .await
-                .map(|_| None)
-                .map_err(Problem::from),
-            World::Compiler => runtime
-                .compiler(identity, bytes)
-                .await
-                .map(|_| None)
-                .map_err(Problem::from),
+            World::Sandbox => runtime.sandbox(identity, bytes).await.map(|_| None).map_err(Problem::from),
+            World::Compiler => runtime.compiler(identity, bytes).await.map(|_| None).map_err(Problem::from),
             World::SourceAdapter => {
                 let adapter = runtime.adapter(identity, bytes).await?;
                 let info = adapter.describe(&self.share, self.no_reach()).await?;
@@ -188,10 +161,8 @@ impl Workspace {
             })
             && !name.starts_with('-');
         if !sound {
-            return Err(
-                Problem::invalid(format!("{name:?} is no name of a component"))
-                    .hint("lower-case letters, digits and -, at most 63: --name chooses another"),
-            );
+            return Err(Problem::invalid(format!("{name:?} is no name of a component"))
+                .hint("lower-case letters, digits and -, at most 63: --name chooses another"));
         }
         match self.store.component(name)? {
             Some(_) => Err(Problem::new(
@@ -211,10 +182,7 @@ impl Workspace {
     /// # Errors
     /// When it came with the daemon, or sources need it.
     pub async fn remove_component(&self, caller: &Caller, name: &str) -> Result<(), Problem> {
-        let row = self
-            .store
-            .component(name)?
-            .ok_or_else(|| Problem::not_found("component", name))?;
+        let row = self.store.component(name)?.ok_or_else(|| Problem::not_found("component", name))?;
         let used: Vec<String> = self
             .store
             .sources()?
@@ -228,19 +196,14 @@ impl Workspace {
             } else {
                 format!("{name} serves the sources {}", used.join(", "))
             };
-            return Err(Problem::new(
-                ProblemKind::Conflict,
-                "component-in-use",
-                reason,
-            ));
+            return Err(Problem::new(ProblemKind::Conflict, "component-in-use", reason));
         }
         self.store.remove_component(name).await?;
         self.shared.loaded.adapters.forget(&row.digest);
         self.shared.loaded.sandboxes.forget(&row.digest);
         self.shared.loaded.compilers.forget(&row.digest);
         self.shared.runtime.forget(&row.digest.hex());
-        self.record(caller, "component.remove", json!({"component": name}))
-            .await
+        self.record(caller, "component.remove", json!({"component": name})).await
     }
 
     /// Pins the components that came with this binary.
@@ -248,10 +211,7 @@ impl Workspace {
         for bundled in executor_bundle::ALL {
             let known = self.store.component(bundled.name)?;
             let size = bundled.bytes.len() as u64;
-            if known
-                .as_ref()
-                .is_some_and(|row| row.size == size && row.digest == Digest::of(bundled.bytes))
-            {
+            if known.as_ref().is_some_and(|row| row.size == size && row.digest == Digest::of(bundled.bytes)) {
                 continue;
             }
             let artifact = inspect(bundled.bytes).map_err(executor_runtime::LoadError::from)?;
@@ -272,22 +232,19 @@ impl Workspace {
     }
 
     pub(crate) fn component_bytes(&self, digest: &Digest) -> Result<Arc<[u8]>, Problem> {
-        let bundled = executor_bundle::ALL
-            .iter()
-            .find(|bundled: &&Bundled| Digest::of(bundled.bytes) == *digest);
+        let bundled =
+            executor_bundle::ALL.iter().find(|bundled: &&Bundled| Digest::of(bundled.bytes) == *digest);
         if let Some(bundled) = bundled {
             return Ok(bundled.bytes.into());
         }
-        component_bytes(&self.shared.home, digest)?
-            .map(Into::into)
-            .ok_or_else(|| {
-                Problem::new(
-                    ProblemKind::Unavailable,
-                    "component-missing",
-                    format!("the bytes of component {digest} are not in the home any more"),
-                )
-                .hint("add it again with `executor component add`")
-            })
+        component_bytes(&self.shared.home, digest)?.map(Into::into).ok_or_else(|| {
+            Problem::new(
+                ProblemKind::Unavailable,
+                "component-missing",
+                format!("the bytes of component {digest} are not in the home any more"),
+            )
+            .hint("add it again with `executor component add`")
+        })
     }
 
     /// The context of an adapter that may send nothing.
@@ -298,6 +255,7 @@ impl Workspace {
             cache: self.shared.cache.clone(),
             session: format!("{}/", self.name),
             progress: None,
+            limits: None,
         }
     }
 }

@@ -72,12 +72,7 @@ impl Workspace {
     /// # Errors
     /// When they can't be read.
     pub fn connections(&self) -> Result<Vec<ConnectionView>, Problem> {
-        Ok(self
-            .store
-            .connections(None)?
-            .into_iter()
-            .map(connection_view)
-            .collect())
+        Ok(self.store.connections(None)?.into_iter().map(connection_view).collect())
     }
 
     /// Adds a connection. Its values may travel to the source's origins as
@@ -92,8 +87,7 @@ impl Workspace {
     ) -> Result<ConnectionView, Problem> {
         let source = self.known_source(&request.source)?;
         let name = request.name.as_deref().unwrap_or(DEFAULT);
-        let name =
-            ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
+        let name = ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
         if self.store.connection(&source.name, &name)?.is_some() {
             return Err(Problem::new(
                 ProblemKind::Conflict,
@@ -113,13 +107,7 @@ impl Workspace {
             let now_ms = self.shared.now_ms();
             self.shared
                 .installation
-                .put_secret(
-                    &self.name,
-                    &id,
-                    &label,
-                    value.trim_end_matches(['\r', '\n']).as_bytes(),
-                    now_ms,
-                )
+                .put_secret(&self.name, &id, &label, value.trim_end_matches(['\r', '\n']).as_bytes(), now_ms)
                 .await?;
             variables.push((variable.clone(), id));
         }
@@ -140,37 +128,23 @@ impl Workspace {
 
     /// The methods that a new connection serves: those that were named, else
     /// the one that its values fit.
-    fn chosen_methods(
-        &self,
-        source: &SourceRow,
-        request: &AddConnection,
-    ) -> Result<Vec<String>, Problem> {
+    fn chosen_methods(&self, source: &SourceRow, request: &AddConnection) -> Result<Vec<String>, Problem> {
         let rows = self.store.auth_methods(&source.name)?;
         let methods: Vec<AuthMethod> = rows.iter().map(AuthMethod::read).collect();
-        let known = || {
-            methods
-                .iter()
-                .map(|method| method.id.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let known = || methods.iter().map(|method| method.id.as_str()).collect::<Vec<_>>().join(", ");
         let given: BTreeSet<&str> = request.variables.keys().map(String::as_str).collect();
         let chosen: Vec<&AuthMethod> = match &request.methods {
             Some(ids) => ids
                 .iter()
                 .map(|id| {
-                    methods
-                        .iter()
-                        .find(|method| method.id == *id)
-                        .ok_or_else(|| {
-                            Problem::invalid(format!("{} has no auth method {id:?}", source.name))
-                                .hint(format!("it has: {}", known()))
-                        })
+                    methods.iter().find(|method| method.id == *id).ok_or_else(|| {
+                        Problem::invalid(format!("{} has no auth method {id:?}", source.name))
+                            .hint(format!("it has: {}", known()))
+                    })
                 })
                 .collect::<Result<_, _>>()?,
             None => {
-                let fits =
-                    |method: &&AuthMethod| method.variables().collect::<BTreeSet<_>>() == given;
+                let fits = |method: &&AuthMethod| method.variables().collect::<BTreeSet<_>>() == given;
                 match methods.iter().filter(fits).collect::<Vec<_>>().as_slice() {
                     [] if methods.len() == 1 => vec![&methods[0]],
                     [] if methods.is_empty() => {
@@ -202,67 +176,44 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is none of that name.
-    pub async fn remove_connection(
-        &self,
-        caller: &Caller,
-        source: &str,
-        name: &str,
-    ) -> Result<(), Problem> {
+    pub async fn remove_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
         let row = self.known_connection(source, name)?;
         self.drop_connection(&row).await?;
-        self.record(
-            caller,
-            "connection.remove",
-            json!({"source": source, "connection": name}),
-        )
-        .await
+        self.record(caller, "connection.remove", json!({"source": source, "connection": name})).await
     }
 
     pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
         self.store.remove_connection(&row.source, &row.name).await?;
+        self.shared.cache.remove_tree(&format!("{}/{}", self.pool(&row.source), row.name));
         for (_, secret) in &row.variables {
-            self.shared
-                .installation
-                .remove_secret(&self.name, secret)
-                .await?;
+            self.shared.installation.remove_secret(&self.name, secret).await?;
         }
         Ok(())
     }
 
-    pub(crate) fn known_connection(
-        &self,
-        source: &str,
-        name: &str,
-    ) -> Result<ConnectionRow, Problem> {
+    pub(crate) fn known_connection(&self, source: &str, name: &str) -> Result<ConnectionRow, Problem> {
         let source = self.known_source(source)?;
         let known = self.store.connections(Some(&source.name))?;
         let names: Vec<String> = known.iter().map(|row| row.name.to_string()).collect();
-        known
-            .into_iter()
-            .find(|row| row.name.as_str() == name)
-            .ok_or_else(|| {
-                let hint = if names.is_empty() {
-                    format!("`executor connections add {}` makes one", source.name)
-                } else {
-                    format!("there is: {}", names.join(", "))
-                };
-                Problem::new(
-                    ProblemKind::NotFound,
-                    "no-connection",
-                    format!("{} has no connection {name}", source.name),
-                )
-                .hint(hint)
-            })
+        known.into_iter().find(|row| row.name.as_str() == name).ok_or_else(|| {
+            let hint = if names.is_empty() {
+                format!("`executor connections add {}` makes one", source.name)
+            } else {
+                format!("there is: {}", names.join(", "))
+            };
+            Problem::new(
+                ProblemKind::NotFound,
+                "no-connection",
+                format!("{} has no connection {name}", source.name),
+            )
+            .hint(hint)
+        })
     }
 
     /// Which connection a call uses: the named one, else the one named like
     /// the source, else `default`, else the only one; never one of several by
     /// chance.
-    pub(crate) fn bind(
-        &self,
-        tool: &Tool,
-        named: Option<&str>,
-    ) -> Result<Option<ConnectionRow>, Problem> {
+    pub(crate) fn bind(&self, tool: &Tool, named: Option<&str>) -> Result<Option<ConnectionRow>, Problem> {
         if let Some(name) = named {
             return self.known_connection(tool.source.as_str(), name).map(Some);
         }
@@ -272,28 +223,20 @@ impl Workspace {
         match (chosen, connections.as_slice()) {
             (Some(chosen), _) => Ok(Some(chosen.clone())),
             (None, [only]) => Ok(Some(only.clone())),
-            (None, []) if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) => {
-                Ok(None)
+            (None, []) if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) => Ok(None),
+            (None, []) => {
+                Err(binding(format!("{} needs a connection, and {} has none", tool.path, tool.source))
+                    .hint(format!("`executor connections add {}` makes one", tool.source)))
             }
-            (None, []) => Err(binding(format!(
-                "{} needs a connection, and {} has none",
-                tool.path, tool.source
-            ))
-            .hint(format!(
-                "`executor connections add {}` makes one",
-                tool.source
-            ))),
             (None, several) => {
                 let names: Vec<&str> = several.iter().map(|row| row.name.as_str()).collect();
-                Err(binding(format!(
-                    "{} has several connections, and none was named",
-                    tool.source
+                Err(binding(format!("{} has several connections, and none was named", tool.source)).hint(
+                    format!(
+                        "name one of {}: {{ connection: \"{}\" }} or --connection",
+                        names.join(", "),
+                        names[0]
+                    ),
                 ))
-                .hint(format!(
-                    "name one of {}: {{ connection: \"{}\" }} or --connection",
-                    names.join(", "),
-                    names[0]
-                )))
             }
         }
     }
@@ -311,12 +254,7 @@ impl Workspace {
             return if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) {
                 Ok(None)
             } else {
-                let needs: Vec<String> = tool
-                    .row
-                    .auth
-                    .iter()
-                    .map(|methods| methods.join(" with "))
-                    .collect();
+                let needs: Vec<String> = tool.row.auth.iter().map(|methods| methods.join(" with ")).collect();
                 Err(binding(format!(
                     "the connection {} signs in by {}, and {} needs {}",
                     connection.name,
@@ -327,16 +265,8 @@ impl Workspace {
             };
         };
         let value = |name: &str| {
-            let (_, id) = connection
-                .variables
-                .iter()
-                .find(|(variable, _)| variable == name)?;
-            let secret = self
-                .shared
-                .installation
-                .secret(&self.name, id)
-                .ok()
-                .flatten()?;
+            let (_, id) = connection.variables.iter().find(|(variable, _)| variable == name)?;
+            let secret = self.shared.installation.secret(&self.name, id).ok().flatten()?;
             String::from_utf8(secret.bytes().to_vec()).ok()
         };
         let rows = self.store.auth_methods(&tool.source)?;
@@ -346,10 +276,7 @@ impl Workspace {
             methods.push(method);
             secrets.extend(found);
         }
-        let origins = connection
-            .origins
-            .iter()
-            .filter_map(|origin| Origin::parse(origin).ok());
+        let origins = connection.origins.iter().filter_map(|origin| Origin::parse(origin).ok());
         Ok(Some(Credential {
             connection: connection.name.to_string(),
             origins: origins.collect(),
@@ -360,11 +287,7 @@ impl Workspace {
     }
 
     /// The scope of a call of this tool.
-    pub(crate) fn scope(
-        &self,
-        tool: &Tool,
-        connection: Option<&ConnectionRow>,
-    ) -> Result<Scope, Problem> {
+    pub(crate) fn scope(&self, tool: &Tool, connection: Option<&ConnectionRow>) -> Result<Scope, Problem> {
         let source = self.known_source(tool.source.as_str())?;
         let mut scope = self.reach(&source)?;
         if let Some(connection) = connection {
@@ -379,10 +302,7 @@ fn check_values(methods: &[&AuthMethod], given: &BTreeSet<&str>) -> Result<(), P
     for method in methods {
         method.check_supported()?;
     }
-    let wanted: BTreeSet<&str> = methods
-        .iter()
-        .flat_map(|method| method.variables())
-        .collect();
+    let wanted: BTreeSet<&str> = methods.iter().flat_map(|method| method.variables()).collect();
     let list = |names: Vec<&&str>| names.into_iter().copied().collect::<Vec<_>>().join(", ");
     let missing: Vec<_> = wanted.difference(given).collect();
     if !missing.is_empty() {
@@ -395,12 +315,8 @@ fn check_values(methods: &[&AuthMethod], given: &BTreeSet<&str>) -> Result<(), P
     }
     let unknown: Vec<_> = given.difference(&wanted).collect();
     if !unknown.is_empty() {
-        return Err(
-            Problem::invalid(format!("there is no value named {}", list(unknown))).hint(format!(
-                "the method takes: {}",
-                list(wanted.iter().collect())
-            )),
-        );
+        return Err(Problem::invalid(format!("there is no value named {}", list(unknown)))
+            .hint(format!("the method takes: {}", list(wanted.iter().collect()))));
     }
     Ok(())
 }

@@ -103,9 +103,7 @@ impl Control {
         let home = Home::open(&options.home).map_err(home_problem)?;
         let now_ms = options.clock.now_ms();
         let installation = Installation::open(&home, now_ms)?;
-        let compiled = options
-            .cache
-            .unwrap_or_else(|| home.cache_directory().join("components"));
+        let compiled = options.cache.unwrap_or_else(|| home.cache_directory().join("components"));
         let runtime = Runtime::new(&compiled).map_err(|error| Problem::internal(chain(&error)))?;
         let shared = Arc::new(Shared {
             cache: Cache::open(&home.cache_directory().join("sled")),
@@ -118,10 +116,7 @@ impl Control {
             ready: AtomicBool::new(false),
             started_ms: now_ms,
         });
-        let control = Self {
-            shared,
-            workspaces: Arc::default(),
-        };
+        let control = Self { shared, workspaces: Arc::default() };
         for name in control.shared.installation.workspaces()? {
             control.open_workspace(&name).await?;
         }
@@ -132,10 +127,7 @@ impl Control {
 
     async fn open_workspace(&self, name: &WorkspaceName) -> Result<(), Problem> {
         let workspace = Workspace::open(self.shared.clone(), name).await?;
-        let mut workspaces = self
-            .workspaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         workspaces.insert(name.to_string(), workspace);
         Ok(())
     }
@@ -145,10 +137,7 @@ impl Control {
     /// # Errors
     /// When there is none of that name.
     pub fn workspace(&self, name: &str) -> Result<Arc<Workspace>, Problem> {
-        let workspaces = self
-            .workspaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         workspaces.get(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = workspaces.keys().map(String::as_str).collect();
             Problem::not_found("workspace", name).hint(format!("there is: {}", known.join(", ")))
@@ -158,23 +147,11 @@ impl Control {
     /// Resolves when the first-party components can be used. One that can't
     /// be made ready is logged; what needs it says so.
     pub async fn ready(&self) {
-        let first = self
-            .workspaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .next()
-            .cloned();
+        let first = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
         let Some(workspace) = first else { return };
-        let (sandbox, compiler, openapi) = tokio::join!(
-            workspace.sandbox(),
-            workspace.compiler(),
-            workspace.adapter("openapi")
-        );
-        for problem in [sandbox.err(), compiler.err(), openapi.err()]
-            .into_iter()
-            .flatten()
-        {
+        let (sandbox, compiler, openapi) =
+            tokio::join!(workspace.sandbox(), workspace.compiler(), workspace.adapter("openapi"));
+        for problem in [sandbox.err(), compiler.err(), openapi.err()].into_iter().flatten() {
             tracing::error!(%problem, "a first-party component is not ready");
         }
         self.shared.ready.store(true, Ordering::Release);
@@ -182,10 +159,7 @@ impl Control {
 
     /// The daemon as a whole.
     pub fn installation(&self) -> InstallationView {
-        let workspaces = self
-            .workspaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names: Vec<String> = workspaces.keys().cloned().collect();
         names.sort();
         InstallationView {
@@ -203,10 +177,7 @@ impl Control {
     /// text of the same length.
     pub fn token_matches(&self, presented: &str) -> bool {
         let (expected, presented) = (self.shared.home.token().as_bytes(), presented.as_bytes());
-        let difference = expected
-            .iter()
-            .zip(presented)
-            .fold(0, |sum, (a, b)| sum | (a ^ b));
+        let difference = expected.iter().zip(presented).fold(0, |sum, (a, b)| sum | (a ^ b));
         expected.len() == presented.len() && difference == 0
     }
 
@@ -235,10 +206,7 @@ impl Control {
     /// Ends what runs, syncs what was recorded.
     pub async fn close(&self) {
         let workspaces: Vec<_> = {
-            let workspaces = self
-                .workspaces
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
             workspaces.values().cloned().collect()
         };
         for workspace in workspaces {
@@ -251,12 +219,7 @@ impl Control {
     }
 
     pub(crate) fn all_workspaces(&self) -> Vec<Arc<Workspace>> {
-        self.workspaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .cloned()
-            .collect()
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 

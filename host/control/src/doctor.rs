@@ -20,12 +20,7 @@ pub struct Check {
 
 impl Check {
     fn ok(name: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            status: "ok",
-            message: message.into(),
-            hint: None,
-        }
+        Self { name: name.into(), status: "ok", message: message.into(), hint: None }
     }
 
     fn bad(
@@ -34,12 +29,7 @@ impl Check {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self {
-            name: name.into(),
-            status,
-            message: message.into(),
-            hint: Some(hint.into()),
-        }
+        Self { name: name.into(), status, message: message.into(), hint: Some(hint.into()) }
     }
 }
 
@@ -63,7 +53,7 @@ impl Control {
                 });
             }
             checks.push(match workspace.executions().verify_audit() {
-                Ok(records) => Check::ok("audit", format!("{records} records, the chain is whole")),
+                Ok(records) => Check::ok("audit", format!("the chain of records is whole ({records})")),
                 Err(fault) => Check::bad(
                     "audit",
                     "error",
@@ -73,17 +63,11 @@ impl Control {
             });
             match workspace.sources() {
                 Ok(sources) => checks.extend(sources.into_iter().map(|source| {
-                    Check::ok(
-                        format!("source {}", source.name),
-                        format!("{} tools", source.tool_count),
-                    )
+                    Check::ok(format!("source {}", source.name), format!("tools: {}", source.tool_count))
                 })),
-                Err(problem) => checks.push(Check::bad(
-                    "sources",
-                    "error",
-                    problem.message,
-                    "restart the daemon",
-                )),
+                Err(problem) => {
+                    checks.push(Check::bad("sources", "error", problem.message, "restart the daemon"))
+                }
             }
         }
         checks
@@ -92,12 +76,7 @@ impl Control {
     fn disk(&self) -> Check {
         match self.shared().check_disk() {
             Ok(()) => Check::ok("disk", "there is space"),
-            Err(problem) => Check::bad(
-                "disk",
-                "error",
-                problem.message,
-                problem.hint.unwrap_or_default(),
-            ),
+            Err(problem) => Check::bad("disk", "error", problem.message, problem.hint.unwrap_or_default()),
         }
     }
 }

@@ -38,11 +38,7 @@ pub(crate) struct Found {
 impl Found {
     /// Where it is from, for messages.
     pub(crate) fn place(&self) -> String {
-        self.document
-            .url
-            .clone()
-            .or_else(|| self.name.clone())
-            .unwrap_or_else(|| "the document".into())
+        self.document.url.clone().or_else(|| self.name.clone()).unwrap_or_else(|| "the document".into())
     }
 
     /// What it looks like, for messages.
@@ -52,10 +48,7 @@ impl Found {
             return "it is empty".into();
         }
         let head = String::from_utf8_lossy(&body[..body.len().min(60)]);
-        let line: String = head
-            .chars()
-            .filter(|character| !character.is_control())
-            .collect();
+        let line: String = head.chars().filter(|character| !character.is_control()).collect();
         format!("it begins with {line:?}")
     }
 }
@@ -71,18 +64,11 @@ impl Workspace {
         match (url, input) {
             (Some(url), None) => self.fetch_document(url, hosts, limit).await,
             (None, Some(input)) => given(input, limit),
-            _ => Err(Problem::invalid(
-                "a source is made from a URL or from a document: give one of them",
-            )),
+            _ => Err(Problem::invalid("a source is made from a URL or from a document: give one of them")),
         }
     }
 
-    async fn fetch_document(
-        &self,
-        text: &str,
-        hosts: &[HostPort],
-        limit: usize,
-    ) -> Result<Found, Problem> {
+    async fn fetch_document(&self, text: &str, hosts: &[HostPort], limit: usize) -> Result<Found, Problem> {
         let mut url = Url::parse(text).map_err(|error| {
             Problem::invalid(format!("{text:?} is not a URL: {error}"))
                 .hint("a URL begins with https://; a file is given by its path")
@@ -101,42 +87,27 @@ impl Workspace {
         ))
     }
 
-    async fn fetch_once(
-        &self,
-        url: &Url,
-        hosts: &[HostPort],
-        limit: usize,
-    ) -> Result<Fetched, Problem> {
+    async fn fetch_once(&self, url: &Url, hosts: &[HostPort], limit: usize) -> Result<Fetched, Problem> {
         let origin = Origin::of(url).map_err(|error| Problem::invalid(error.to_string()))?;
         let scope = Scope::new(format!("{}/", self.name), vec![origin], hosts.to_vec());
-        self.shared
-            .runtime
-            .egress()
-            .fetch(&scope, url.as_str(), ACCEPT, limit)
-            .await
-            .map_err(|error| {
-                if error.code == "upstream-too-large" {
-                    return too_large(url.as_str(), limit);
+        self.shared.runtime.egress().fetch(&scope, url.as_str(), ACCEPT, limit).await.map_err(|error| {
+            if error.code == "upstream-too-large" {
+                return too_large(url.as_str(), limit);
+            }
+            let problem = Problem::from(error);
+            match problem.code.as_str() {
+                "denied-address" => {
+                    let message =
+                        problem.message.split(": add the source").next().unwrap_or_default().to_owned();
+                    let host =
+                        Origin::of(url).map(|origin| origin.host_port().to_string()).unwrap_or_default();
+                    Problem { message, ..problem }
+                        .hint(format!("if you mean that host, add --allow-host {host}"))
                 }
-                let problem = Problem::from(error);
-                match problem.code.as_str() {
-                    "denied-address" => {
-                        let message = problem
-                            .message
-                            .split(": add the source")
-                            .next()
-                            .unwrap_or_default()
-                            .to_owned();
-                        let host = Origin::of(url)
-                            .map(|origin| origin.host_port().to_string())
-                            .unwrap_or_default();
-                        Problem { message, ..problem }
-                            .hint(format!("if you mean that host, add --allow-host {host}"))
-                    }
-                    "connect-failed" => problem.hint("check the URL, and that the server is up"),
-                    _ => problem,
-                }
-            })
+                "connect-failed" => problem.hint("check the URL, and that the server is up"),
+                _ => problem,
+            }
+        })
     }
 }
 
@@ -157,26 +128,13 @@ fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
     if body.len() > limit {
         return Err(too_large(name.as_deref().unwrap_or("the document"), limit));
     }
-    let document = Document {
-        url: None,
-        media_type: None,
-        body,
-    };
-    Ok(Found {
-        status: None,
-        headers: Vec::new(),
-        document,
-        name,
-    })
+    let document = Document { url: None, media_type: None, body };
+    Ok(Found { status: None, headers: Vec::new(), document, name })
 }
 
 fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
     matches!(fetched.status, 301 | 302 | 303 | 307 | 308)
-        .then(|| {
-            fetched
-                .header("location")
-                .and_then(|location| url.join(location).ok())
-        })
+        .then(|| fetched.header("location").and_then(|location| url.join(location).ok()))
         .flatten()
 }
 
@@ -196,15 +154,6 @@ fn found(url: &Url, fetched: Fetched) -> Result<Found, Problem> {
         .hint(hint));
     }
     let media_type = fetched.header("content-type").map(str::to_owned);
-    let document = Document {
-        url: Some(url.to_string()),
-        media_type,
-        body: fetched.body,
-    };
-    Ok(Found {
-        status: Some(fetched.status),
-        headers: fetched.headers,
-        document,
-        name: None,
-    })
+    let document = Document { url: Some(url.to_string()), media_type, body: fetched.body };
+    Ok(Found { status: Some(fetched.status), headers: fetched.headers, document, name: None })
 }

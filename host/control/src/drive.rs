@@ -1,20 +1,27 @@
 //! Drives an execution to its end, or to where it waits, and writes down
 //! which it was.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use executor_runtime::{
-    Call, CallError, Failure, FaultKind, History, Inputs, Module, RunEnd, RunRequest, Sandbox,
-    Settled, Usage,
+    Call, CallError, Failure, FaultKind, History, Inputs, Module, RunEnd, RunRequest, Sandbox, Settled, Usage,
 };
 use executor_store::{Change, Digest, ExecutionId};
 use serde_json::{Value, json};
 
+use crate::caller::Caller;
 use crate::executions::{ExecutionError, ExecutionView, UsageView, row_view};
 use crate::problem::{Problem, chain};
+use crate::recall::keep_module;
+use crate::resume::WAITING;
 use crate::session::{CallOptions, Session, SessionHost};
 use crate::tool_error::settled;
 use crate::workspace::Workspace;
+
+/// A run that is longer is recorded while it runs.
+const RECORD_AFTER: Duration = Duration::from_millis(50);
 
 /// What an execution does.
 pub(crate) enum Work {
@@ -47,15 +54,10 @@ impl Session {
                 let end = session.drive_call().await;
                 session.finish(end, Usage::default()).await
             }
-            Work::Program {
-                module,
-                sandbox,
-                history,
-            } => {
-                self.row.compiled = Some(module.source.clone());
+            Work::Program { module, sandbox, history } => {
+                self.row.compiled = Some(keep_module(&module));
                 self.row.source_map.clone_from(&module.source_map);
-                self.row.engine =
-                    Digest::parse(&format!("sha256:{}", sandbox.identity().digest)).ok();
+                self.row.engine = Digest::parse(&format!("sha256:{}", sandbox.identity().digest)).ok();
                 let input = self.row.input.clone().unwrap_or_else(|| "null".into());
                 let session = Arc::new(self);
                 let request = RunRequest {
@@ -65,20 +67,30 @@ impl Session {
                     limits: session.workspace.shared.settings.execute_limits(),
                 };
                 let host = Arc::new(SessionHost(session.clone()));
-                let run = sandbox.run(&session.workspace.share, request, host).await;
+                let run = sandbox.run(&session.workspace.share, request, host);
+                let run = session.recorded_if_long(run).await;
                 session.finish(program_end(run.end), run.usage).await
+            }
+        }
+    }
+
+    /// A run that takes its time is on record while it runs, so that it can be
+    /// seen and cancelled.
+    async fn recorded_if_long<T>(&self, run: impl Future<Output = T>) -> T {
+        let mut run = std::pin::pin!(run);
+        match tokio::time::timeout(RECORD_AFTER, &mut run).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                self.write_behind(Vec::new());
+                run.await
             }
         }
     }
 
     async fn drive_call(self: &Arc<Self>) -> End {
         let args = self.row.input.clone().unwrap_or_else(|| "{}".into());
-        let options: CallOptions = self
-            .row
-            .code
-            .as_deref()
-            .and_then(|code| serde_json::from_str(code).ok())
-            .unwrap_or_default();
+        let options: CallOptions =
+            self.row.code.as_deref().and_then(|code| serde_json::from_str(code).ok()).unwrap_or_default();
         let call = Call {
             scope: 0,
             ordinal: 0,
@@ -104,10 +116,7 @@ impl Session {
     async fn finish(&self, end: End, usage: Usage) -> Result<ExecutionView, Problem> {
         match end {
             End::Waiting(inputs) => self.suspend(&inputs).await,
-            End::Completed(result) => {
-                self.record_end("completed", Some(result), None, usage)
-                    .await
-            }
+            End::Completed(result) => self.record_end("completed", Some(result), None, usage).await,
             End::Failed(error) => self.record_end("failed", None, Some(error), usage).await,
         }
     }
@@ -120,7 +129,8 @@ impl Session {
         let at_ms = self.workspace.shared.now_ms();
         changes.push(Change::Status {
             id: id.clone(),
-            status: "waiting_for_interaction".into(),
+            expected: "running".into(),
+            status: WAITING.into(),
             at_ms,
         });
         self.write_synced(changes).await?;
@@ -156,6 +166,10 @@ impl Session {
                 truncated: false,
             };
             let mut changes = self.workspace.unanswered(&row.id, &self.caller, now_ms)?;
+            if spoken.wrote {
+                executions.written().await?;
+                changes.extend(self.workspace.unknown_outcomes(&row.id, now_ms)?);
+            }
             changes.push(settle);
             if spoken.wrote {
                 executions.commit(changes).await?;
@@ -180,7 +194,6 @@ impl Workspace {
     /// Settles what an earlier process left unfinished. What had been sent
     /// and not answered is unknown, and stays so.
     pub(crate) async fn settle_interrupted(&self) -> Result<(), Problem> {
-        let now_ms = self.shared.now_ms();
         for row in self.executions().unsettled()? {
             let journal = self.executions().journal(&row.id)?;
             let (done, unknown): (Vec<_>, Vec<_>) = journal
@@ -188,10 +201,7 @@ impl Workspace {
                 .filter(|call| call.write && call.intent_ms > 0)
                 .partition(|call| call.outcome.is_some());
             let paths = |calls: Vec<&executor_store::CallRow>| {
-                calls
-                    .into_iter()
-                    .map(|call| call.path.clone())
-                    .collect::<Vec<_>>()
+                calls.into_iter().map(|call| call.path.clone()).collect::<Vec<_>>()
             };
             let unknown_paths = paths(unknown);
             let message = if unknown_paths.is_empty() {
@@ -203,41 +213,22 @@ impl Workspace {
                 )
             };
             let error = ExecutionError {
-                code: if unknown_paths.is_empty() {
-                    "interrupted".into()
-                } else {
-                    "outcome-unknown".into()
-                },
+                code: if unknown_paths.is_empty() { "interrupted".into() } else { "outcome-unknown".into() },
                 message,
                 hint: Some(
-                    "look at the upstream before running it again; nothing is sent twice by itself"
-                        .into(),
+                    "look at the upstream before running it again; nothing is sent twice by itself".into(),
                 ),
                 details: Some(json!({ "done": paths(done), "unknown": unknown_paths })),
                 ..ExecutionError::default()
             };
-            let mut changes = self.unknown_outcomes(&row.id, now_ms)?;
-            changes.push(Change::Settle {
-                id: row.id.clone(),
-                status: "failed".into(),
-                result: None,
-                error: Some(json!(error).to_string()),
-                settled_ms: now_ms,
-                fuel: row.fuel,
-                memory_bytes: row.memory_bytes,
-                truncated: false,
-            });
+            let changes = self.last_changes(&row.id, &Caller::daemon(), "failed", &error)?;
             self.executions().commit(changes).await?;
         }
         Ok(())
     }
 
     /// Marks the writes of an execution that were sent and never answered.
-    pub(crate) fn unknown_outcomes(
-        &self,
-        id: &ExecutionId,
-        now_ms: i64,
-    ) -> Result<Vec<Change>, Problem> {
+    pub(crate) fn unknown_outcomes(&self, id: &ExecutionId, now_ms: i64) -> Result<Vec<Change>, Problem> {
         let sent = self.executions().journal(id)?.into_iter();
         let sent = sent.filter(|call| call.write && call.intent_ms > 0 && call.outcome.is_none());
         let mark = |call: executor_store::CallRow| {
@@ -274,13 +265,8 @@ fn program_end(end: RunEnd) -> End {
 }
 
 fn program_failure(failure: Failure) -> ExecutionError {
-    let details: Option<Value> = failure
-        .details
-        .and_then(|details| serde_json::from_str(&details).ok());
-    let line = details
-        .as_ref()
-        .and_then(|details| details.get("line"))
-        .and_then(Value::as_u64);
+    let details: Option<Value> = failure.details.and_then(|details| serde_json::from_str(&details).ok());
+    let line = details.as_ref().and_then(|details| details.get("line")).and_then(Value::as_u64);
     ExecutionError {
         code: failure.code,
         message: failure.message,
@@ -299,42 +285,29 @@ fn broken(error: &CallError) -> ExecutionError {
         }
         CallError::Guest(fault) => {
             let (message, hint) = match fault.kind {
-                FaultKind::OutOfFuel => (
-                    "the program used up its CPU budget",
-                    "limits.execute_cpu_seconds in config.toml",
-                ),
+                FaultKind::OutOfFuel => {
+                    ("the program used up its CPU budget", "limits.execute_cpu_seconds in config.toml")
+                }
                 FaultKind::OutOfMemory => (
                     "the program needs more memory than it may have",
                     "limits.execute_memory_mib in config.toml",
                 ),
-                FaultKind::Timeout => (
-                    "the program took longer than it may",
-                    "limits.execute_wall_seconds in config.toml",
-                ),
+                FaultKind::Timeout => {
+                    ("the program took longer than it may", "limits.execute_wall_seconds in config.toml")
+                }
                 _ => (fault.message.as_str(), ""),
             };
             let hint = (!hint.is_empty()).then(|| format!("{hint} raises the limit"));
             (fault.kind.code(), message.to_owned(), hint)
         }
     };
-    ExecutionError {
-        code: code.into(),
-        message,
-        hint,
-        ..ExecutionError::default()
-    }
+    ExecutionError { code: code.into(), message, hint, ..ExecutionError::default() }
 }
 
 /// A `ToolError` as the error of an execution that was that one call.
 fn tool_failure(json: &str) -> ExecutionError {
     let error: Value = serde_json::from_str(json).unwrap_or_default();
-    let text = |key: &str| {
-        error
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     ExecutionError {
         code: text("code"),
         message: text("message"),
@@ -352,22 +325,9 @@ fn values(id: &ExecutionId, inputs: &Inputs) -> Vec<Change> {
     };
     let mut changes = Vec::new();
     if inputs.clock_readings > 0 {
-        changes.push(value(
-            "clock-readings",
-            0,
-            inputs.clock_readings.to_string(),
-        ));
-        changes.extend(
-            inputs
-                .clock
-                .iter()
-                .map(|(reading, ms)| value("clock", *reading, ms.to_string())),
-        );
+        changes.push(value("clock-readings", inputs.clock_readings, String::new()));
+        changes.extend(inputs.clock.iter().map(|(reading, ms)| value("clock", *reading, ms.to_string())));
     }
-    changes.extend(
-        (0..)
-            .zip(&inputs.random)
-            .map(|(draw, bytes)| value("random", draw, hex::encode(bytes))),
-    );
+    changes.extend((0..).zip(&inputs.random).map(|(draw, bytes)| value("random", draw, hex::encode(bytes))));
     changes
 }

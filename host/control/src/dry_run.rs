@@ -12,6 +12,7 @@ use crate::executions::CallTool;
 use crate::invoke::preview_scope;
 use crate::policies::Action;
 use crate::problem::{Problem, ProblemKind};
+use crate::resume::WAITING;
 use crate::tool_error::ToolError;
 use crate::workspace::Workspace;
 
@@ -49,13 +50,9 @@ impl Workspace {
     /// When the call can't be made.
     pub async fn dry_run(&self, _: &Caller, request: CallTool) -> Result<DryRunView, Problem> {
         let args = request.args.unwrap_or_else(|| json!({})).to_string();
-        let bound = self
-            .bind_call(&request.path, &args, request.connection.as_deref())
-            .map_err(call_problem)?;
-        let scope = preview_scope(
-            self.scope(&bound.tool, bound.connection.as_ref())?,
-            Capture::All,
-        );
+        let bound =
+            self.bind_call(&request.path, &args, request.connection.as_deref()).map_err(call_problem)?;
+        let scope = preview_scope(self.scope(&bound.tool, bound.connection.as_ref())?, Capture::All);
         let result = self.enter_adapter(&bound, scope.clone()).await;
         let captured = scope.captured();
         if captured.is_none()
@@ -101,24 +98,21 @@ impl Workspace {
             dry_run: false,
         };
         let view = self.call_tool(caller, request).await?;
-        let status = view
-            .error
-            .as_ref()
-            .and_then(|error| error.details.as_ref()?.get("status")?.as_u64());
+        if view.status == WAITING {
+            self.cancel(caller, &view.id).await?;
+            let message = format!("a policy asks a person before {tool}, which would have been the try");
+            return Ok(ConnectionCheck { status: "unchecked", message, tool: Some(tool) });
+        }
+        let status = view.error.as_ref().and_then(|error| error.details.as_ref()?.get("status")?.as_u64());
         let (status, message) = match (&view.error, status) {
             (None, _) => ("ok", format!("{tool} answered")),
             (Some(error), Some(401 | 403)) => ("rejected", error.message.clone()),
-            (Some(error), Some(_)) => (
-                "ok",
-                format!("{tool} answered, though with an error: {}", error.message),
-            ),
+            (Some(error), Some(_)) => {
+                ("ok", format!("{tool} answered, though with an error: {}", error.message))
+            }
             (Some(error), None) => ("unreachable", error.message.clone()),
         };
-        Ok(ConnectionCheck {
-            status,
-            message,
-            tool: Some(tool),
-        })
+        Ok(ConnectionCheck { status, message, tool: Some(tool) })
     }
 
     /// A read of a source that signs in and needs nothing else; one that
@@ -127,8 +121,7 @@ impl Workspace {
         let source = self.known_source(source)?;
         let mut names = Vec::new();
         self.store.each_tool(&source.name, &mut |tool| {
-            if tool.read_only && !tool.deprecated && !tool.input_schema.contains("\"required\":[\"")
-            {
+            if tool.read_only && !tool.deprecated && !tool.input_schema.contains("\"required\":[\"") {
                 names.push(format!("{}.{}", source.name, tool.name));
             }
         })?;
@@ -139,15 +132,11 @@ impl Workspace {
         };
         let own = |path: &&String| {
             let lower = path.to_ascii_lowercase();
-            ["authenticated", "whoami", ".me", "getself", "current"]
-                .iter()
-                .any(|word| lower.contains(word))
+            ["authenticated", "whoami", ".me", "getself", "current"].iter().any(|word| lower.contains(word))
         };
         names.sort_by_key(|name| (name.len(), name.clone()));
         let own = names.iter().find(|name| own(name) && signed_in(name));
-        Ok(own
-            .or_else(|| names.iter().find(|name| signed_in(name)))
-            .cloned())
+        Ok(own.or_else(|| names.iter().find(|name| signed_in(name))).cloned())
     }
 }
 
@@ -157,8 +146,5 @@ fn call_problem(error: ToolError) -> Problem {
         "denied" => ProblemKind::Denied,
         _ => ProblemKind::Unprocessable,
     };
-    Problem {
-        details: error.details,
-        ..Problem::new(kind, &error.code, error.message)
-    }
+    Problem { details: error.details, ..Problem::new(kind, &error.code, error.message) }
 }

@@ -1,26 +1,19 @@
 //! Executions: one run of loose TypeScript, or one tool call, from any
 //! surface, and how it goes on after a person answered.
 
-use std::collections::VecDeque;
-
-use executor_runtime::{History, Inputs, RecordedCall};
-use executor_store::{
-    CallRow, Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError,
-};
+use executor_runtime::History;
+use executor_store::{ExecutionId, ExecutionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
 use crate::approvals::{InteractionView, interaction_view};
-use crate::audit::audit_change;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::drive::Work;
 use crate::policies::random;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::programs::ProgramError;
-use crate::running::Running;
-use crate::session::{Past, Session};
-use crate::tool_error::decode;
+use crate::session::Session;
 use crate::workspace::Workspace;
 
 /// Executions on a page where nothing is said, and at most.
@@ -61,35 +54,6 @@ pub struct CallTool {
     /// Whether the request is shown, not sent.
     #[serde(default)]
     pub dry_run: bool,
-}
-
-/// A person's answer.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Resume {
-    /// What they said.
-    pub action: ResumeAction,
-    /// To which question; the oldest by default.
-    #[serde(default)]
-    pub interaction: Option<String>,
-    /// What they filled in.
-    #[serde(default)]
-    pub content: Option<Value>,
-    /// Whether this tool, as it is now, is allowed from now on.
-    #[serde(default)]
-    pub remember: bool,
-}
-
-/// What a person can say to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ResumeAction {
-    /// Do it.
-    Accept,
-    /// Don't; the program hears of it and goes on.
-    Decline,
-    /// End the execution.
-    Cancel,
 }
 
 /// An execution.
@@ -197,40 +161,25 @@ impl Workspace {
             input: request.input.map(|input| input.to_string()),
             ..self.new_row(caller, "code")
         };
-        let program = self
-            .program(&name, row.code.as_deref().unwrap_or_default())
-            .await;
+        let program = self.program(&name, row.code.as_deref().unwrap_or_default()).await;
         let module = match program {
             Ok(module) => module,
             Err(ProgramError::Problem(problem)) => return Err(problem),
             Err(ProgramError::Author(error)) => {
-                return Session::new(self.this(), caller.clone(), row)
-                    .fail(error)
-                    .await;
+                return Session::new(self.this(), caller.clone(), row).fail(error).await;
             }
         };
         let sandbox = self.sandbox().await?;
         let session = Session::new(self.this(), caller.clone(), row);
-        self.drive(
-            session,
-            Work::Program {
-                module,
-                sandbox,
-                history: History::default(),
-            },
-        )
-        .await
+        let id = session.id().clone();
+        self.launch(&id, session.drive(Work::Program { module, sandbox, history: History::default() })).await
     }
 
     /// Calls one tool.
     ///
     /// # Errors
     /// When it could not be tried; a tool's failure is in the view.
-    pub async fn call_tool(
-        &self,
-        caller: &Caller,
-        request: CallTool,
-    ) -> Result<ExecutionView, Problem> {
+    pub async fn call_tool(&self, caller: &Caller, request: CallTool) -> Result<ExecutionView, Problem> {
         self.shared.check_disk()?;
         let options = json!({"connection": request.connection, "raw": request.raw});
         let row = ExecutionRow {
@@ -239,8 +188,8 @@ impl Workspace {
             code: Some(options.to_string()),
             ..self.new_row(caller, "call")
         };
-        self.drive(Session::new(self.this(), caller.clone(), row), Work::Call)
-            .await
+        let id = row.id.clone();
+        self.launch(&id, Session::new(self.this(), caller.clone(), row).drive(Work::Call)).await
     }
 
     /// Runs an execution's code again, as a new execution.
@@ -249,16 +198,10 @@ impl Workspace {
     /// When there is none of that id.
     pub async fn rerun(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
         let row = self.known_execution(id)?;
-        let input = row
-            .input
-            .as_deref()
-            .and_then(|input| serde_json::from_str(input).ok());
+        let input = row.input.as_deref().and_then(|input| serde_json::from_str(input).ok());
         if row.kind == "call" {
-            let options: crate::session::CallOptions = row
-                .code
-                .as_deref()
-                .and_then(|code| serde_json::from_str(code).ok())
-                .unwrap_or_default();
+            let options: crate::session::CallOptions =
+                row.code.as_deref().and_then(|code| serde_json::from_str(code).ok()).unwrap_or_default();
             let request = CallTool {
                 path: row.title,
                 args: input,
@@ -268,278 +211,18 @@ impl Workspace {
             };
             return self.call_tool(caller, request).await;
         }
-        self.run(
-            caller,
-            RunCode {
-                code: row.code.unwrap_or_default(),
-                input,
-                name: None,
-            },
-        )
-        .await
-    }
-
-    /// Goes on with a waiting execution. The answer is committed before the
-    /// program runs again; a second resume gets what became of the first.
-    ///
-    /// # Errors
-    /// When there is nothing to answer, or the caller may not accept.
-    pub async fn resume(
-        &self,
-        caller: &Caller,
-        id: &str,
-        request: Resume,
-    ) -> Result<ExecutionView, Problem> {
-        let row = self.known_execution(id)?;
-        self.running.wait(&row.id).await;
-        let asked = self.executions().interactions(&row.id)?;
-        let chosen = match &request.interaction {
-            Some(wanted) => asked
-                .into_iter()
-                .find(|interaction| interaction.id.to_string() == *wanted)
-                .ok_or_else(|| Problem::not_found("interaction", wanted))?,
-            None => match asked
-                .into_iter()
-                .find(|interaction| interaction.status == "pending")
-            {
-                Some(pending) => pending,
-                None => return self.execution(id).await,
-            },
-        };
-        if request.action == ResumeAction::Accept && !caller.may_approve {
-            return Err(Problem::new(
-                ProblemKind::Denied,
-                "approval-not-yours",
-                "this client may not accept approvals: a person must",
-            )
-            .hint(format!("on a terminal: executor resume {id} --accept")));
-        }
-        match self.answer(caller, &chosen, &request).await {
-            Ok(()) => {}
-            Err(Problem {
-                kind: ProblemKind::Conflict,
-                ..
-            }) => {
-                self.running.wait(&row.id).await;
-                return self.execution(id).await;
-            }
-            Err(problem) => return Err(problem),
-        }
-        if request.action == ResumeAction::Cancel {
-            return self.cancel(caller, id).await;
-        }
-        if request.action == ResumeAction::Accept
-            && request.remember
-            && let Some(rule) = self.rule_from(caller, &chosen)
-        {
-            self.write_policy(caller, rule).await?;
-        }
-        self.drive_again(caller, row).await
-    }
-
-    async fn answer(
-        &self,
-        caller: &Caller,
-        chosen: &InteractionRow,
-        request: &Resume,
-    ) -> Result<(), Problem> {
-        let status = match request.action {
-            ResumeAction::Accept => "accepted",
-            ResumeAction::Decline => "declined",
-            ResumeAction::Cancel => "cancelled",
-        };
-        let now_ms = self.shared.now_ms();
-        let record = json!({
-            "execution": chosen.execution.to_string(), "interaction": chosen.id.to_string(),
-            "answer": status, "remember": request.remember,
-        });
-        let changes = vec![
-            Change::Answer {
-                interaction: chosen.id.clone(),
-                expected: "pending".into(),
-                status: status.into(),
-                answer: request.content.as_ref().map(Value::to_string),
-                answered_by: caller.account.clone(),
-                at_ms: now_ms,
-            },
-            Change::Status {
-                id: chosen.execution.clone(),
-                status: "running".into(),
-                at_ms: now_ms,
-            },
-            audit_change(now_ms, caller, "approval.answer", record),
-        ];
-        self.executions()
-            .commit(changes)
-            .await
-            .map_err(|error| match error {
-                StoreError::Conflict { what } => {
-                    Problem::new(ProblemKind::Conflict, "already-answered", what)
-                }
-                other => other.into(),
-            })
-    }
-
-    /// Runs a recorded execution against its journal.
-    async fn drive_again(
-        &self,
-        caller: &Caller,
-        row: ExecutionRow,
-    ) -> Result<ExecutionView, Problem> {
-        let (past, history, logs, emitted) = self.recall(&row.id).await?;
-        let work = if row.kind == "call" {
-            Work::Call
-        } else {
-            let name = row.compiled.as_ref().map(|_| "main.ts".to_owned());
-            let module = executor_runtime::Module {
-                specifier: name.unwrap_or_default(),
-                source: row.compiled.clone().unwrap_or_default(),
-                source_map: row.source_map.clone(),
-            };
-            Work::Program {
-                module: module.into(),
-                sandbox: self.pinned_sandbox(&row).await?,
-                history,
-            }
-        };
-        let session = Session::again(self.this(), caller.clone(), row, past, logs, emitted);
-        self.drive(session, work).await
-    }
-
-    /// The engine that an execution began with.
-    async fn pinned_sandbox(
-        &self,
-        row: &ExecutionRow,
-    ) -> Result<std::sync::Arc<executor_runtime::Sandbox>, Problem> {
-        let sandbox = self.sandbox().await?;
-        match &row.engine {
-            Some(digest) if digest.hex() != sandbox.identity().digest => Err(Problem::new(
-                ProblemKind::Conflict,
-                "engine-changed",
-                format!("this execution began with another version of the engine ({digest})"),
-            )
-            .hint(format!(
-                "run it anew with `executor executions rerun {}`",
-                row.id
-            ))),
-            _ => Ok(sandbox),
-        }
-    }
-
-    /// What the journal says of an execution.
-    #[expect(
-        clippy::type_complexity,
-        reason = "four parts of one thing, taken apart by the only caller"
-    )]
-    async fn recall(
-        &self,
-        id: &ExecutionId,
-    ) -> Result<(Past, History, Vec<LogView>, Vec<Value>), Problem> {
-        let executions = self.executions();
-        executions.written().await?;
-        let calls = executions.journal(id)?;
-        let history = History {
-            deliveries: deliveries(&calls),
-            calls: calls
-                .iter()
-                .map(|row| ((row.scope, row.ordinal), recorded(row)))
-                .collect(),
-            inputs: inputs(&executions.values(id)?),
-            outputs: executions.output(id)?.len() as u64,
-        };
-        let past = Past {
-            calls: calls
-                .into_iter()
-                .map(|row| ((row.scope, row.ordinal), row))
-                .collect(),
-            interactions: executions
-                .interactions(id)?
-                .into_iter()
-                .map(|row| ((row.scope, row.ordinal), row))
-                .collect(),
-        };
-        let (logs, emitted) = self.spoken(id)?;
-        Ok((past, history, logs, emitted))
+        self.run(caller, RunCode { code: row.code.unwrap_or_default(), input, name: None }).await
     }
 
     pub(crate) fn spoken(&self, id: &ExecutionId) -> Result<(Vec<LogView>, Vec<Value>), Problem> {
         let (mut logs, mut emitted) = (Vec::new(), Vec::new());
         for row in self.executions().output(id)? {
             match row.level {
-                Some(level) => logs.push(LogView {
-                    level,
-                    text: row.body,
-                }),
-                None => {
-                    emitted.push(serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)))
-                }
+                Some(level) => logs.push(LogView { level, text: row.body }),
+                None => emitted.push(serde_json::from_str(&row.body).unwrap_or(Value::String(row.body))),
             }
         }
         Ok((logs, emitted))
-    }
-
-    /// Ends an execution.
-    ///
-    /// # Errors
-    /// When there is none of that id, or it has ended.
-    pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
-        let row = self.known_execution(id)?;
-        self.running.abort(&row.id);
-        self.executions().written().await?;
-        let row = self.known_execution(id)?;
-        if !matches!(
-            row.status.as_str(),
-            "running" | "pending" | "waiting_for_interaction"
-        ) {
-            return Err(Problem::new(
-                ProblemKind::Conflict,
-                "already-ended",
-                format!("{id} has ended: {}", row.status),
-            ));
-        }
-        let now_ms = self.shared.now_ms();
-        let mut changes = self.unanswered(&row.id, caller, now_ms)?;
-        changes.extend(self.unknown_outcomes(&row.id, now_ms)?);
-        changes.push(Change::Settle {
-            id: row.id.clone(),
-            status: "cancelled".into(),
-            result: None,
-            error: Some(json!({"code": "cancelled", "message": "it was cancelled"}).to_string()),
-            settled_ms: now_ms,
-            fuel: row.fuel,
-            memory_bytes: row.memory_bytes,
-            truncated: false,
-        });
-        changes.push(audit_change(
-            now_ms,
-            caller,
-            "execution.cancel",
-            json!({"execution": id}),
-        ));
-        self.executions().commit(changes).await?;
-        self.execution(id).await
-    }
-
-    /// Withdraws the questions that nobody will answer any more.
-    pub(crate) fn unanswered(
-        &self,
-        id: &ExecutionId,
-        caller: &Caller,
-        now_ms: i64,
-    ) -> Result<Vec<Change>, Problem> {
-        let withdraw = |interaction: InteractionId| Change::Answer {
-            interaction,
-            expected: "pending".into(),
-            status: "cancelled".into(),
-            answer: None,
-            answered_by: caller.account.clone(),
-            at_ms: now_ms,
-        };
-        let asked = self.executions().interactions(id)?.into_iter();
-        Ok(asked
-            .filter(|row| row.status == "pending")
-            .map(|row| withdraw(row.id))
-            .collect())
     }
 
     /// The executions, newest first.
@@ -556,23 +239,15 @@ impl Workspace {
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
         let before = cursor
             .map(|cursor| {
-                ExecutionId::parse(cursor)
-                    .map_err(|_| Problem::invalid(format!("{cursor:?} is no cursor")))
+                ExecutionId::parse(cursor).map_err(|_| Problem::invalid(format!("{cursor:?} is no cursor")))
             })
             .transpose()?;
         let mut rows = self.executions().list(limit + 1, before.as_ref(), status)?;
         let more = rows.len() > limit;
         rows.truncate(limit);
-        let next_cursor = more
-            .then(|| rows.last().map(|row| row.id.to_string()))
-            .flatten();
-        let items = rows
-            .into_iter()
-            .map(|row| row_view(row, Vec::new(), Vec::new(), Vec::new(), true));
-        Ok(ExecutionPage {
-            items: items.collect(),
-            next_cursor,
-        })
+        let next_cursor = more.then(|| rows.last().map(|row| row.id.to_string())).flatten();
+        let items = rows.into_iter().map(|row| row_view(row, Vec::new(), Vec::new(), Vec::new(), true));
+        Ok(ExecutionPage { items: items.collect(), next_cursor })
     }
 
     /// One execution.
@@ -584,11 +259,7 @@ impl Workspace {
         let row = self.known_execution(id)?;
         let (logs, emitted) = self.spoken(&row.id)?;
         let asked = self.executions().interactions(&row.id)?;
-        let pending = asked
-            .iter()
-            .filter(|row| row.status == "pending")
-            .map(interaction_view)
-            .collect();
+        let pending = asked.iter().filter(|row| row.status == "pending").map(interaction_view).collect();
         let calls = self.executions().journal(&row.id)?.len() as u64;
         let mut view = row_view(row, logs, emitted, pending, true);
         view.usage.calls = calls;
@@ -596,8 +267,7 @@ impl Workspace {
     }
 
     pub(crate) fn known_execution(&self, id: &str) -> Result<ExecutionRow, Problem> {
-        let unknown =
-            || Problem::not_found("execution", id).hint("`executor executions list` shows them");
+        let unknown = || Problem::not_found("execution", id).hint("`executor executions list` shows them");
         let parsed = ExecutionId::parse(id).map_err(|_| unknown())?;
         self.executions().execution(&parsed)?.ok_or_else(unknown)
     }
@@ -626,35 +296,6 @@ impl Workspace {
             truncated: false,
         }
     }
-
-    /// Runs a session in a task of its own and waits for its end.
-    async fn drive(&self, session: Session, work: Work) -> Result<ExecutionView, Problem> {
-        let (workspace, id) = (self.this(), session.id().clone());
-        let (signal, ended) = Running::signal();
-        let task = {
-            let id = id.clone();
-            tokio::spawn(async move {
-                let view = session.drive(work).await;
-                workspace.running.remove(&id);
-                drop(signal);
-                view
-            })
-        };
-        self.running.add(id.clone(), task.abort_handle(), ended);
-        if task.is_finished() {
-            self.running.remove(&id);
-        }
-        match task.await {
-            Ok(view) => view,
-            Err(error) if error.is_cancelled() => {
-                self.executions().synced().await?;
-                self.execution(id.as_str()).await
-            }
-            Err(panic) => Err(Problem::internal(format!(
-                "the execution {id} panicked: {panic}"
-            ))),
-        }
-    }
 }
 
 /// An execution's record as people and programs see it.
@@ -675,66 +316,17 @@ pub(crate) fn row_view(
         created_at: rfc3339(row.created_ms),
         settled_at: row.settled_ms.map(rfc3339),
         durable,
-        result: row
-            .result
-            .and_then(|result| RawValue::from_string(result).ok()),
-        error: row
-            .error
-            .and_then(|error| serde_json::from_str(&error).ok()),
+        result: row.result.and_then(|result| RawValue::from_string(result).ok()),
+        error: row.error.and_then(|error| serde_json::from_str(&error).ok()),
         logs,
         emitted,
         interactions,
-        usage: UsageView {
-            fuel: row.fuel,
-            memory_bytes: row.memory_bytes,
-            ..UsageView::default()
-        },
+        usage: UsageView { fuel: row.fuel, memory_bytes: row.memory_bytes, ..UsageView::default() },
     }
 }
 
 /// The first line that says something.
 fn title(code: &str) -> String {
-    let line = code
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default();
-    line.chars()
-        .filter(|character| !character.is_control())
-        .take(80)
-        .collect()
-}
-
-fn deliveries(calls: &[CallRow]) -> VecDeque<(u64, u64)> {
-    let mut delivered: Vec<&CallRow> = calls.iter().filter(|row| row.delivery.is_some()).collect();
-    delivered.sort_by_key(|row| row.delivery);
-    delivered
-        .into_iter()
-        .map(|row| (row.scope, row.ordinal))
-        .collect()
-}
-
-fn recorded(row: &CallRow) -> RecordedCall {
-    RecordedCall {
-        path: row.path.clone(),
-        args: row.args.clone(),
-        outcome: row.outcome.as_deref().and_then(decode),
-    }
-}
-
-/// Time and randomness, as [`crate::drive`] wrote them down.
-fn inputs(values: &[(String, u64, String)]) -> Inputs {
-    let mut inputs = Inputs::default();
-    for (kind, ordinal, value) in values {
-        match kind.as_str() {
-            "clock" => inputs
-                .clock
-                .push((*ordinal, value.parse().unwrap_or_default())),
-            "clock-readings" => inputs.clock_readings = value.parse().unwrap_or_default(),
-            "random" => inputs.random.push(hex::decode(value).unwrap_or_default()),
-            _ => {}
-        }
-    }
-    inputs.clock.sort_unstable();
-    inputs
+    let line = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().filter(|character| !character.is_control()).take(80).collect()
 }

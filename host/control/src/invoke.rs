@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use executor_runtime::{
-    AdapterContext, Call, Capture, MethodRule, RequestRecord, Scope, ToolCall, ToolOutcome,
+    AdapterContext, Call, Capture, MethodRule, RequestRecord, Scope, Settled, ToolCall, ToolOutcome,
 };
 use executor_store::{CallRow, Change, ConnectionRow};
 use serde_json::{Value, json};
@@ -30,11 +30,13 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// `source/name` of the connection.
-    pub(crate) fn connection_key(&self) -> Option<String> {
-        self.connection
-            .as_ref()
-            .map(|row| connection_key(&self.tool, row))
+    /// `source/name` of the connection; `source/` where it uses none, so that
+    /// a rule that was written for no connection is for no other.
+    pub(crate) fn connection_key(&self) -> String {
+        match &self.connection {
+            Some(row) => connection_key(&self.tool, row),
+            None => format!("{}/", self.tool.source),
+        }
     }
 }
 
@@ -50,26 +52,19 @@ impl Workspace {
     ) -> Result<Bound, ToolError> {
         let of_problem = |problem| ToolError::of_problem(path, problem);
         let tool = self.tool(path).map_err(of_problem)?;
-        let visible = self.rules().decide(Subject {
-            connection: None,
-            ..subject(&tool, None)
-        });
+        let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
         if visible.action == Action::Block {
             return Err(of_problem(Self::blocked(path, &visible)));
         }
         let arguments = check_arguments(&tool, args)?;
         let connection = self.bind(&tool, connection).map_err(of_problem)?;
-        let key = connection.as_ref().map(|row| connection_key(&tool, row));
-        let decision = self.rules().decide(subject(&tool, key.as_deref()));
-        if decision.action == Action::Block {
-            return Err(of_problem(Self::blocked(path, &decision)));
+        let mut bound = Bound { tool, arguments, connection, decision: visible };
+        let key = bound.connection_key();
+        bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
+        if bound.decision.action == Action::Block {
+            return Err(of_problem(Self::blocked(path, &bound.decision)));
         }
-        Ok(Bound {
-            tool,
-            arguments,
-            connection,
-            decision,
-        })
+        Ok(bound)
     }
 
     /// Which methods a call may send. A read may POST only where the
@@ -79,37 +74,20 @@ impl Workspace {
             return MethodRule::Any;
         }
         let source = self.store.source(&tool.source).ok().flatten();
-        let component =
-            source.and_then(|source| self.store.component(&source.adapter).ok().flatten());
+        let component = source.and_then(|source| self.store.component(&source.adapter).ok().flatten());
         let by_post = component.is_some_and(|row| Grant::of(&row).reads_by_post);
-        if by_post {
-            MethodRule::SafeOrPost
-        } else {
-            MethodRule::Safe
-        }
+        if by_post { MethodRule::SafeOrPost } else { MethodRule::Safe }
     }
 
     /// Calls the adapter, within `scope`.
-    pub(crate) async fn enter_adapter(
-        &self,
-        bound: &Bound,
-        scope: Scope,
-    ) -> Result<ToolAnswer, ToolError> {
+    pub(crate) async fn enter_adapter(&self, bound: &Bound, scope: Scope) -> Result<ToolAnswer, ToolError> {
         let path = &bound.tool.path;
         let of_problem = |problem| ToolError::of_problem(path, problem);
-        let source = self
-            .known_source(bound.tool.source.as_str())
-            .map_err(of_problem)?;
+        let source = self.known_source(bound.tool.source.as_str()).map_err(of_problem)?;
         let adapter = self.adapter(&source.adapter).await.map_err(of_problem)?;
-        let connection = bound
-            .connection
-            .as_ref()
-            .map_or("", |row| row.name.as_str());
-        let context = AdapterContext {
-            session: format!("{}/{connection}", scope.pool),
-            scope,
-            ..self.no_reach()
-        };
+        let connection = bound.connection.as_ref().map_or("", |row| row.name.as_str());
+        let context =
+            AdapterContext { session: format!("{}/{connection}", scope.pool), scope, ..self.no_reach() };
         let call = ToolCall {
             tool: bound.tool.row.name.clone(),
             binding: bound.tool.row.binding.clone(),
@@ -119,58 +97,60 @@ impl Workspace {
         match adapter.invoke(&self.share, context, call).await {
             Ok(ToolOutcome::Done(response)) if response.is_error => Err(ToolError {
                 details: serde_json::from_str(&response.data).ok(),
-                ..ToolError::new(
-                    path,
-                    "tool-failed",
-                    format!("{path} answered with an error"),
-                )
+                ..ToolError::new(path, "tool-failed", format!("{path} answered with an error"))
             }),
-            Ok(ToolOutcome::Done(response)) => Ok(ToolAnswer {
-                data: response.data,
-                http: response.metadata,
-            }),
+            Ok(ToolOutcome::Done(response)) => {
+                Ok(ToolAnswer { data: response.data, http: response.metadata })
+            }
             Ok(ToolOutcome::Paused { questions }) => Err(ToolError::new(
                 path,
                 "interaction-unsupported",
-                format!(
-                    "{path} asks {questions} questions of its own, which can't be answered yet"
-                ),
+                format!("{path} asks {questions} questions of its own, which can't be answered yet"),
             )),
             Err(error) => Err(ToolError::of_adapter(path, error)),
         }
     }
 }
 
+/// What went over the wire for a call so far.
+type Requests = Arc<Mutex<Vec<RequestRecord>>>;
+
+/// A call that may leave now.
+struct Admitted {
+    bound: Bound,
+    scope: Scope,
+    requests: Requests,
+}
+
 impl Session {
-    /// The gate.
+    /// The gate. However a call ends here, its end is written down.
     pub(crate) async fn call_tool(
         &self,
         call: &Call,
         path: &str,
         options: &CallOptions,
     ) -> Result<ToolAnswer, GateEnd> {
-        let bound = self
-            .workspace
-            .bind_call(path, &call.args, options.connection.as_deref());
-        let bound = match bound {
-            Ok(bound) => bound,
-            Err(error) => return Err(self.refused(call, path, options, error)),
+        let admitted = match self.admit(call, path, options).await {
+            Ok(admitted) => admitted,
+            Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
+            Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
         };
-        if bound.decision.action == Action::Approve
-            && let Err(end) = self.approval(call, options, &bound).await
-        {
-            return Err(end);
+        let leaving = Leaving::new(self, call, options, &admitted);
+        let result = self.workspace.enter_adapter(&admitted.bound, admitted.scope.clone()).await;
+        Ok(leaving.ended(result)?)
+    }
+
+    /// Everything that comes before a call leaves.
+    async fn admit(&self, call: &Call, path: &str, options: &CallOptions) -> Result<Admitted, GateEnd> {
+        let bound = self.workspace.bind_call(path, &call.args, options.connection.as_deref())?;
+        let (scope, requests) = self.observed_scope(&bound)?;
+        if bound.decision.action == Action::Approve {
+            self.approval(call, &bound).await?;
         }
         if !bound.tool.row.read_only {
             self.intent(call, &bound).await?;
         }
-        let begun = Instant::now();
-        let (scope, requests) = self.observed_scope(&bound)?;
-        let result = self.workspace.enter_adapter(&bound, scope).await;
-        let requests =
-            std::mem::take(&mut *requests.lock().unwrap_or_else(PoisonError::into_inner));
-        self.outcome(call, options, &bound, &result, begun, &requests);
-        Ok(result?)
+        Ok(Admitted { bound, scope, requests })
     }
 
     /// Records a call that never left, and what kept it.
@@ -181,10 +161,9 @@ impl Session {
         });
         let change = audit_change(now_ms, &self.caller, "tool.refused", record);
         let outcome = settled(Err(error.clone().into()), options.raw);
-        self.write_behind(vec![
-            Change::Intent(self.settled_row(call, &outcome)),
-            change,
-        ]);
+        let write = self.past.calls.get(&(call.scope, call.ordinal)).is_some_and(|row| row.write);
+        let row = CallRow { write, ..self.settled_row(call, &outcome) };
+        self.write_behind(vec![Change::Intent(row), change]);
         error.into()
     }
 
@@ -208,78 +187,124 @@ impl Session {
         written.map_err(|problem| ToolError::of_problem(&bound.tool.path, problem).into())
     }
 
-    fn observed_scope(
-        &self,
-        bound: &Bound,
-    ) -> Result<(Scope, Arc<Mutex<Vec<RequestRecord>>>), ToolError> {
+    fn observed_scope(&self, bound: &Bound) -> Result<(Scope, Requests), ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let mut scope = self
-            .workspace
-            .scope(&bound.tool, bound.connection.as_ref())
-            .map_err(of_problem)?;
+        let mut scope = self.workspace.scope(&bound.tool, bound.connection.as_ref()).map_err(of_problem)?;
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = requests.clone();
         scope.observer = Some(Arc::new(move |record| {
-            seen.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(record);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         }));
         scope.methods = self.workspace.method_rule(&bound.tool);
         Ok((scope, requests))
     }
+}
 
-    /// Writes down how a call ended, and what went over the wire for it.
-    fn outcome(
-        &self,
-        call: &Call,
-        options: &CallOptions,
-        bound: &Bound,
-        result: &Result<ToolAnswer, ToolError>,
-        begun: Instant,
-        requests: &[RequestRecord],
-    ) {
-        let now_ms = self.workspace.shared.now_ms();
-        let outcome = match result {
-            Ok(answer) => settled(
-                Ok(ToolAnswer {
-                    data: answer.data.clone(),
-                    http: answer.http.clone(),
-                }),
-                options.raw,
-            ),
-            Err(error) => settled(Err(error.clone().into()), options.raw),
+/// A call that has left. How it ended is written down, with what went over
+/// the wire for it; and if it is dropped before it ended, that.
+struct Leaving<'a> {
+    session: &'a Session,
+    call: &'a Call,
+    options: &'a CallOptions,
+    admitted: &'a Admitted,
+    begun: Instant,
+    over: bool,
+}
+
+impl<'a> Leaving<'a> {
+    fn new(session: &'a Session, call: &'a Call, options: &'a CallOptions, admitted: &'a Admitted) -> Self {
+        Self { session, call, options, admitted, begun: Instant::now(), over: false }
+    }
+
+    fn ended(mut self, result: Result<ToolAnswer, ToolError>) -> Result<ToolAnswer, ToolError> {
+        self.over = true;
+        let requests = self.requests();
+        let result = result.map_err(|error| self.unless_unknown(error, &requests));
+        let outcome = match &result {
+            Ok(answer) => {
+                let answer = ToolAnswer { data: answer.data.clone(), http: answer.http.clone() };
+                settled(Ok(answer), self.options.raw)
+            }
+            Err(error) => settled(Err(error.clone().into()), self.options.raw),
         };
+        let code = result.as_ref().err().map_or("ok", |error| error.code.as_str());
+        self.write(&outcome, code, &requests);
+        result
+    }
+
+    /// A write whose adapter broke after its request had left did something
+    /// that nobody can tell.
+    fn unless_unknown(&self, error: ToolError, requests: &[RequestRecord]) -> ToolError {
+        let broke = matches!(error.code.as_str(), "timeout" | "trap" | "out-of-fuel" | "out-of-memory");
+        let left =
+            requests.iter().any(|request| !matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
+        if !broke || !left || error.status.is_some() {
+            return error;
+        }
+        let message =
+            format!("{}; its request had left, so whether it took effect is unknown", error.message);
+        ToolError {
+            message,
+            retryable: false,
+            ..ToolError::new(&error.tool, "outcome-unknown", String::new())
+        }
+    }
+
+    fn requests(&self) -> Vec<RequestRecord> {
+        std::mem::take(&mut *self.admitted.requests.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write(&self, outcome: &Settled, code: &str, requests: &[RequestRecord]) {
+        let (session, bound) = (self.session, &self.admitted.bound);
+        let now_ms = session.workspace.shared.now_ms();
         let change = if bound.tool.row.read_only {
-            Change::Intent(self.settled_row(call, &outcome))
+            Change::Intent(session.settled_row(self.call, outcome))
         } else {
             Change::Outcome {
-                id: self.id().clone(),
-                scope: call.scope,
-                ordinal: call.ordinal,
-                outcome: encode(&outcome).unwrap_or_default(),
+                id: session.id().clone(),
+                scope: self.call.scope,
+                ordinal: self.call.ordinal,
+                outcome: encode(outcome).unwrap_or_default(),
                 at_ms: now_ms,
             }
         };
-        let code = result
-            .as_ref()
-            .err()
-            .map_or("ok", |error| error.code.as_str());
         let record = json!({
-            "execution": self.id().to_string(),
+            "execution": session.id().to_string(),
             "tool": bound.tool.path,
             "tool_digest": bound.tool.row.digest.to_string(),
-            "connection": bound.connection_key(),
+            "connection": bound.connection.as_ref().map(|row| connection_key(&bound.tool, row)),
             "arguments": redacted(&bound.arguments),
             "decision": bound.decision.action,
             "rule": bound.decision.rule_id(),
             "outcome": code,
-            "duration_us": u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "duration_us": u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             "requests": requests.iter().map(request_view).collect::<Vec<_>>(),
         });
-        self.write_behind(vec![
-            change,
-            audit_change(now_ms, &self.caller, "tool.call", record),
-        ]);
+        session.write_behind(vec![change, audit_change(now_ms, &session.caller, "tool.call", record)]);
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        let path = &self.admitted.bound.tool.path;
+        let error = if self.admitted.bound.tool.row.read_only {
+            ToolError::new(
+                path,
+                "cancelled",
+                "the program ended, or cancelled the call, before its answer came",
+            )
+        } else {
+            ToolError {
+                message: "the program ended, or cancelled the call, while it was under way; whether it took effect is unknown"
+                    .into(),
+                ..ToolError::unknown(path)
+            }
+        };
+        let (code, requests) = (error.code.clone(), self.requests());
+        self.write(&settled(Err(error.into()), self.options.raw), &code, &requests);
     }
 }
 
@@ -302,29 +327,17 @@ fn connection_key(tool: &Tool, row: &ConnectionRow) -> String {
 }
 
 fn subject<'a>(tool: &'a Tool, connection: Option<&'a str>) -> Subject<'a> {
-    Subject {
-        path: &tool.path,
-        digest: Some(&tool.row.digest),
-        connection,
-        read_only: tool.row.read_only,
-    }
+    Subject { path: &tool.path, digest: Some(&tool.row.digest), connection, read_only: tool.row.read_only }
 }
 
 /// The arguments as JSON, checked against the tool's schema.
 fn check_arguments(tool: &Tool, args: &str) -> Result<Value, ToolError> {
-    let args = if args == "null" || args.is_empty() {
-        "{}"
-    } else {
-        args
-    };
+    let args = if args == "null" || args.is_empty() { "{}" } else { args };
     let invalid = |message: String| ToolError::new(&tool.path, "invalid-arguments", message);
     let arguments: Value = serde_json::from_str(args)
         .map_err(|error| invalid(format!("the arguments are not JSON: {error}")))?;
     if !arguments.is_object() {
-        return Err(invalid(format!(
-            "{} takes one object of named arguments",
-            tool.path
-        )));
+        return Err(invalid(format!("{} takes one object of named arguments", tool.path)));
     }
     let checked = match &tool.validator {
         Some(validator) => validator.check(&arguments),
@@ -335,21 +348,13 @@ fn check_arguments(tool: &Tool, args: &str) -> Result<Value, ToolError> {
 }
 
 fn argument_error(tool: &Tool, fault: ArgumentFault) -> ToolError {
-    let issues = fault
-        .issues
-        .iter()
-        .map(|issue| json!({ "pointer": issue.pointer, "message": issue.message }));
-    let suggestions = fault
-        .suggestions
-        .iter()
-        .map(|one| json!({ "given": one.given, "meant": one.meant }));
+    let issues =
+        fault.issues.iter().map(|issue| json!({ "pointer": issue.pointer, "message": issue.message }));
+    let suggestions = fault.suggestions.iter().map(|one| json!({ "given": one.given, "meant": one.meant }));
     let details = json!({
         "issues": issues.collect::<Vec<_>>(),
         "suggestions": suggestions.collect::<Vec<_>>(),
         "accepted": fault.accepted,
     });
-    ToolError {
-        details: Some(details),
-        ..ToolError::new(&tool.path, "invalid-arguments", fault.message)
-    }
+    ToolError { details: Some(details), ..ToolError::new(&tool.path, "invalid-arguments", fault.message) }
 }

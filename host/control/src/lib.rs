@@ -25,6 +25,8 @@ mod pattern;
 mod policies;
 mod problem;
 mod programs;
+mod recall;
+mod resume;
 mod running;
 mod search;
 mod session;
@@ -47,12 +49,10 @@ pub use control::{Control, InstallationView, Options};
 pub use doctor::Check;
 pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
-pub use executions::{
-    CallTool, ExecutionError, ExecutionPage, ExecutionView, LogView, Resume, ResumeAction, RunCode,
-    UsageView,
-};
+pub use executions::{CallTool, ExecutionError, ExecutionPage, ExecutionView, LogView, RunCode, UsageView};
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
+pub use resume::{Resume, ResumeAction};
 pub use settings::{LimitSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,

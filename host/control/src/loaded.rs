@@ -38,15 +38,10 @@ impl<K: Hash + Eq + Clone, V> Once<K, V> {
             let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             cells.entry(key.clone()).or_default().clone()
         };
-        cell.get_or_try_init(|| async { make().await.map(Arc::new) })
-            .await
-            .cloned()
+        cell.get_or_try_init(|| async { make().await.map(Arc::new) }).await.cloned()
     }
 
     pub(crate) fn forget(&self, key: &K) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }

@@ -32,9 +32,7 @@ pub(crate) struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternFault {
     /// Nothing but white space was given.
-    #[error(
-        "the pattern is empty: write a tool path such as `github.issues.create`, `github.*` or `*`"
-    )]
+    #[error("the pattern is empty: write a tool path such as `github.issues.create`, `github.*` or `*`")]
     Empty,
     /// Longer than any tool path can be.
     #[error("the pattern is {bytes} bytes long, the limit is {MAX_BYTES}")]
@@ -92,12 +90,7 @@ impl FromStr for Pattern {
     }
 }
 
-fn parse_segment(
-    text: &str,
-    part: &str,
-    position: usize,
-    last: bool,
-) -> Result<Segment, PatternFault> {
+fn parse_segment(text: &str, part: &str, position: usize, last: bool) -> Result<Segment, PatternFault> {
     if part.is_empty() {
         return Err(PatternFault::EmptySegment { position });
     }
@@ -107,10 +100,7 @@ fn parse_segment(
     for (offset, character) in part.char_indices() {
         if character.is_whitespace() || character.is_control() {
             let position = position + offset;
-            return Err(PatternFault::BadCharacter {
-                character,
-                position,
-            });
+            return Err(PatternFault::BadCharacter { character, position });
         }
     }
     if let Some(offset) = part.find('*') {
@@ -202,8 +192,7 @@ impl Ord for Pattern {
         };
         let ours = self.segments.iter().map(rank);
         let theirs = other.segments.iter().map(rank);
-        ours.cmp(theirs)
-            .then_with(|| self.to_string().cmp(&other.to_string()))
+        ours.cmp(theirs).then_with(|| self.to_string().cmp(&other.to_string()))
     }
 }
 
@@ -276,9 +265,7 @@ mod tests {
 
     #[test]
     fn the_more_specific_sorts_first() {
-        let mut patterns: Vec<_> = ["*", "a.*", "a.*.c", "a.b.*", "a.b.c", "*.b.c"]
-            .map(pattern)
-            .to_vec();
+        let mut patterns: Vec<_> = ["*", "a.*", "a.*.c", "a.b.*", "a.b.c", "*.b.c"].map(pattern).to_vec();
         patterns.sort();
         let texts: Vec<_> = patterns.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["a.b.c", "a.b.*", "a.*.c", "a.*", "*.b.c", "*"]);
@@ -313,9 +300,7 @@ mod tests {
 
     fn random_text(next: &mut impl FnMut(u64) -> u64, words: &[&str]) -> String {
         let count = 1 + next(4);
-        let parts: Vec<_> = (0..count)
-            .map(|_| words[next(words.len() as u64) as usize])
-            .collect();
+        let parts: Vec<_> = (0..count).map(|_| words[next(words.len() as u64) as usize]).collect();
         parts.join(".")
     }
 

@@ -42,9 +42,7 @@ impl Action {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Allow, Self::Approve, Self::Block]
-            .into_iter()
-            .find(|action| action.as_str() == text)
+        [Self::Allow, Self::Approve, Self::Block].into_iter().find(|action| action.as_str() == text)
     }
 }
 
@@ -147,13 +145,8 @@ pub(crate) struct Decision {
 impl Decision {
     pub(crate) fn reason(&self) -> String {
         match &self.rule {
-            Some(rule) => format!(
-                "{} rule {} ({} {})",
-                rule.level, rule.id, rule.action, rule.pattern
-            ),
-            None if self.action == Action::Allow => {
-                "no rule matches, and the tool only reads".into()
-            }
+            Some(rule) => format!("{} rule {} ({} {})", rule.level, rule.id, rule.action, rule.pattern),
+            None if self.action == Action::Allow => "no rule matches, and the tool only reads".into(),
             None => "no rule matches, and the tool may change something".into(),
         }
     }
@@ -177,30 +170,17 @@ impl Policies {
         let rule = |row: PolicyRow| {
             let pattern = row.pattern.parse().map_err(|error| damaged(&row, &error))?;
             let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
-            Ok(Rule {
-                pattern,
-                action,
-                row,
-            })
+            Ok(Rule { pattern, action, row })
         };
-        Ok(Self(
-            rows.into_iter().map(rule).collect::<Result<_, Problem>>()?,
-        ))
+        Ok(Self(rows.into_iter().map(rule).collect::<Result<_, Problem>>()?))
     }
 
     /// What the rules say of a call. Without a connection, rules about one do
     /// not speak.
     pub(crate) fn decide(&self, subject: Subject<'_>) -> Decision {
-        let mut decision = Decision {
-            action: Action::Allow,
-            rule: None,
-            levels: Vec::new(),
-        };
+        let mut decision = Decision { action: Action::Allow, rule: None, levels: Vec::new() };
         for level in LEVELS {
-            let first = self
-                .0
-                .iter()
-                .find(|rule| rule.row.level == level && rule.speaks_of(subject));
+            let first = self.0.iter().find(|rule| rule.row.level == level && rule.speaks_of(subject));
             decision.levels.push(LevelView {
                 level,
                 action: first.map(|rule| rule.action),
@@ -229,16 +209,8 @@ impl Policies {
 impl Rule {
     fn speaks_of(&self, subject: Subject<'_>) -> bool {
         self.pattern.matches(subject.path)
-            && self
-                .row
-                .connection
-                .as_deref()
-                .is_none_or(|connection| subject.connection == Some(connection))
-            && self
-                .row
-                .tool_digest
-                .as_ref()
-                .is_none_or(|digest| subject.digest == Some(digest))
+            && self.row.connection.as_deref().is_none_or(|connection| subject.connection == Some(connection))
+            && self.row.tool_digest.as_ref().is_none_or(|digest| subject.digest == Some(digest))
     }
 }
 
@@ -248,10 +220,7 @@ fn damaged(row: &PolicyRow, reason: &dyn std::fmt::Display) -> Problem {
 
 impl Workspace {
     pub(crate) fn rules(&self) -> Arc<Policies> {
-        self.policies
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The rules, in their order.
@@ -259,32 +228,19 @@ impl Workspace {
     /// # Errors
     /// When they can't be read.
     pub fn policies(&self) -> Result<Vec<PolicyView>, Problem> {
-        Ok(self
-            .rules()
-            .0
-            .iter()
-            .map(|rule| policy_view(rule.action, &rule.row))
-            .collect())
+        Ok(self.rules().0.iter().map(|rule| policy_view(rule.action, &rule.row)).collect())
     }
 
     /// Adds a rule.
     ///
     /// # Errors
     /// When the pattern or the level is none.
-    pub async fn add_policy(
-        &self,
-        caller: &Caller,
-        request: AddPolicy,
-    ) -> Result<PolicyView, Problem> {
+    pub async fn add_policy(&self, caller: &Caller, request: AddPolicy) -> Result<PolicyView, Problem> {
         let row = self.policy_row(caller, request)?;
         self.write_policy(caller, row).await
     }
 
-    pub(crate) async fn write_policy(
-        &self,
-        caller: &Caller,
-        row: PolicyRow,
-    ) -> Result<PolicyView, Problem> {
+    pub(crate) async fn write_policy(&self, caller: &Caller, row: PolicyRow) -> Result<PolicyView, Problem> {
         let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
         self.store.put_policy(row.clone()).await?;
         self.reload_policies()?;
@@ -298,8 +254,7 @@ impl Workspace {
 
     fn policy_row(&self, caller: &Caller, request: AddPolicy) -> Result<PolicyRow, Problem> {
         let pattern: Pattern = request.pattern.parse().map_err(|error| {
-            Problem::invalid(format!("{error}"))
-                .hint("for example: github.issues.create, github.*, *")
+            Problem::invalid(format!("{error}")).hint("for example: github.issues.create, github.*, *")
         })?;
         let level = request.level.unwrap_or_else(|| LEVELS[1].to_owned());
         if !LEVELS.contains(&level.as_str()) {
@@ -307,14 +262,11 @@ impl Workspace {
                 .hint(format!("the levels are {}", LEVELS.join(", "))));
         }
         if level == LEVELS[2] && request.connection.is_none() {
-            return Err(Problem::invalid("a rule of a connection names it")
-                .hint("--connection SOURCE/NAME"));
+            return Err(Problem::invalid("a rule of a connection names it").hint("--connection SOURCE/NAME"));
         }
         Ok(PolicyRow {
             id: PolicyId::new(self.shared.now_ms(), random()),
-            position: request
-                .position
-                .unwrap_or_else(|| self.rules().place(&level, &pattern)),
+            position: request.position.unwrap_or_else(|| self.rules().place(&level, &pattern)),
             level,
             connection: request.connection,
             pattern: pattern.to_string(),
@@ -356,18 +308,11 @@ impl Workspace {
     pub async fn remove_policy(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let parsed = PolicyId::parse(id).map_err(|_| Problem::not_found("policy", id))?;
         if !self.store.remove_policy(&parsed).await? {
-            return Err(
-                Problem::not_found("policy", id).hint("`executor policies list` shows them")
-            );
+            return Err(Problem::not_found("policy", id).hint("`executor policies list` shows them"));
         }
         self.reload_policies()?;
         self.executions()
-            .commit(vec![audit_change(
-                self.shared.now_ms(),
-                caller,
-                "policy.remove",
-                json!({"policy": id}),
-            )])
+            .commit(vec![audit_change(self.shared.now_ms(), caller, "policy.remove", json!({"policy": id}))])
             .await?;
         Ok(())
     }
@@ -379,13 +324,8 @@ impl Workspace {
     pub fn test_policy(&self, path: &str, connection: Option<&str>) -> Result<PolicyTest, Problem> {
         let tool = self.tool(path)?;
         let source = path.split('.').next().unwrap_or_default();
-        let connection = connection.map(|name| {
-            if name.contains('/') {
-                name.to_owned()
-            } else {
-                format!("{source}/{name}")
-            }
-        });
+        let connection = connection
+            .map(|name| if name.contains('/') { name.to_owned() } else { format!("{source}/{name}") });
         let decision = self.rules().decide(Subject {
             path,
             digest: Some(&tool.row.digest),
@@ -396,20 +336,16 @@ impl Workspace {
             path: path.to_owned(),
             action: decision.action,
             reason: decision.reason(),
-            rule: decision
-                .rule
-                .as_ref()
-                .map(|row| policy_view(decision.action, row)),
+            rule: decision.rule.as_ref().map(|row| policy_view(decision.action, row)),
             levels: decision.levels,
         })
     }
 
     fn reload_policies(&self) -> Result<(), Problem> {
-        let loaded = Policies::load(self.store.policies()?)?;
-        *self
-            .policies
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        // Read under the lock: of two changes at one time, the later reader
+        // installs the later rules.
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        *policies = Arc::new(Policies::load(self.store.policies()?)?);
         Ok(())
     }
 
@@ -466,17 +402,9 @@ mod tests {
     }
 
     fn check(rules: &[(&str, &str, &str)], path: &str, read_only: bool, expect: Action) {
-        let rows = rules
-            .iter()
-            .map(|(level, pattern, action)| rule(level, pattern, action))
-            .collect();
+        let rows = rules.iter().map(|(level, pattern, action)| rule(level, pattern, action)).collect();
         let policies = Policies::load(rows).expect("test rules are sound");
-        let subject = Subject {
-            path,
-            digest: None,
-            connection: None,
-            read_only,
-        };
+        let subject = Subject { path, digest: None, connection: None, read_only };
         assert_eq!(policies.decide(subject).action, expect, "{rules:?} {path}");
     }
 
@@ -488,10 +416,7 @@ mod tests {
 
     #[test]
     fn the_first_match_of_a_level_decides() {
-        let rules = [
-            ("workspace", "github.issues.create", "allow"),
-            ("workspace", "github.*", "block"),
-        ];
+        let rules = [("workspace", "github.issues.create", "allow"), ("workspace", "github.*", "block")];
         check(&rules, "github.issues.create", false, Action::Allow);
         check(&rules, "github.issues.list", true, Action::Block);
         check(&rules, "stripe.charges.list", true, Action::Allow);
@@ -499,27 +424,18 @@ mod tests {
 
     #[test]
     fn the_stricter_level_stands() {
-        let rules = [
-            ("organization", "github.*", "approve"),
-            ("workspace", "*", "allow"),
-        ];
+        let rules = [("organization", "github.*", "approve"), ("workspace", "*", "allow")];
         check(&rules, "github.issues.create", false, Action::Approve);
-        let rules = [
-            ("organization", "github.*", "allow"),
-            ("workspace", "*", "block"),
-        ];
+        let rules = [("organization", "github.*", "allow"), ("workspace", "*", "block")];
         check(&rules, "github.issues.list", true, Action::Block);
-        let rules = [
-            ("organization", "*", "block"),
-            ("workspace", "github.*", "allow"),
-        ];
+        let rules = [("organization", "*", "block"), ("workspace", "github.*", "allow")];
         check(&rules, "github.issues.list", true, Action::Block);
     }
 
     #[test]
     fn pins_hold_for_their_tool_and_connection_alone() {
         let mut pinned = rule("workspace", "github.issues.create", "allow");
-        let digest = Digest::of(b"one version");
+        let (digest, another) = (Digest::of(b"one version"), Digest::of(b"another"));
         pinned.tool_digest = Some(digest);
         pinned.connection = Some("github/work".into());
         let policies = Policies::load(vec![pinned]).expect("sound");
@@ -531,10 +447,7 @@ mod tests {
         };
         let decide = |digest, connection| policies.decide(subject(digest, connection)).action;
         assert_eq!(decide(Some(&digest), Some("github/work")), Action::Allow);
-        assert_eq!(
-            decide(Some(&Digest::of(b"another")), Some("github/work")),
-            Action::Approve
-        );
+        assert_eq!(decide(Some(&another), Some("github/work")), Action::Approve);
         assert_eq!(decide(Some(&digest), Some("github/home")), Action::Approve);
         assert_eq!(decide(Some(&digest), None), Action::Approve);
     }

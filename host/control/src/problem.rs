@@ -46,13 +46,7 @@ pub struct Problem {
 impl Problem {
     /// A problem without a hint.
     pub fn new(kind: ProblemKind, code: &str, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            code: code.to_owned(),
-            message: message.into(),
-            hint: None,
-            details: None,
-        }
+        Self { kind, code: code.to_owned(), message: message.into(), hint: None, details: None }
     }
 
     /// With what to do about it.
@@ -74,11 +68,7 @@ impl Problem {
     }
 
     pub(crate) fn not_found(what: &str, name: impl Display) -> Self {
-        Self::new(
-            ProblemKind::NotFound,
-            "not-found",
-            format!("there is no {what} {name}"),
-        )
+        Self::new(ProblemKind::NotFound, "not-found", format!("there is no {what} {name}"))
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
@@ -105,11 +95,7 @@ impl From<StoreError> for Problem {
 
 impl From<EgressError> for Problem {
     fn from(error: EgressError) -> Self {
-        let kind = if error.code.starts_with("denied") {
-            ProblemKind::Denied
-        } else {
-            ProblemKind::Upstream
-        };
+        let kind = if error.code.starts_with("denied") { ProblemKind::Denied } else { ProblemKind::Upstream };
         Self::new(kind, error.code, error.message)
     }
 }
@@ -119,15 +105,10 @@ impl From<LoadError> for Problem {
         let message = chain(&error);
         match &error {
             LoadError::Artifact(artifact) => {
-                Self::new(ProblemKind::Unprocessable, "not-a-component", message)
-                    .hint(artifact.hint())
+                Self::new(ProblemKind::Unprocessable, "not-a-component", message).hint(artifact.hint())
             }
-            LoadError::World { .. } => {
-                Self::new(ProblemKind::Unprocessable, "wrong-world", message)
-            }
-            LoadError::Prepare { .. } => {
-                Self::new(ProblemKind::Unprocessable, "component-broken", message)
-            }
+            LoadError::World { .. } => Self::new(ProblemKind::Unprocessable, "wrong-world", message),
+            LoadError::Prepare { .. } => Self::new(ProblemKind::Unprocessable, "component-broken", message),
         }
     }
 }
@@ -144,10 +125,7 @@ impl From<CallError> for Problem {
                 if fault.log.is_empty() {
                     problem
                 } else {
-                    problem.hint(format!(
-                        "the component's own log ends with: {}",
-                        fault.log.trim_end()
-                    ))
+                    problem.hint(format!("the component's own log ends with: {}", fault.log.trim_end()))
                 }
             }
             CallError::Host { .. } => {
@@ -163,11 +141,8 @@ impl From<AdapterError> for Problem {
         match error {
             AdapterError::Broken(error) => error.into(),
             AdapterError::Failed(failure) => {
-                let mut problem =
-                    Self::new(ProblemKind::Unprocessable, &failure.code, failure.message);
-                problem.details = failure
-                    .details
-                    .and_then(|details| serde_json::from_str(&details).ok());
+                let mut problem = Self::new(ProblemKind::Unprocessable, &failure.code, failure.message);
+                problem.details = failure.details.and_then(|details| serde_json::from_str(&details).ok());
                 problem
             }
         }

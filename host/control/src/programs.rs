@@ -39,30 +39,17 @@ pub(crate) enum ProgramError {
 
 impl Workspace {
     /// Compiles a program, or takes it from the cache.
-    pub(crate) async fn program(
-        &self,
-        name: &str,
-        code: &str,
-    ) -> Result<Arc<Module>, ProgramError> {
+    pub(crate) async fn program(&self, name: &str, code: &str) -> Result<Arc<Module>, ProgramError> {
         if code.len() > PROGRAM_BYTES {
             return Err(ProgramError::Problem(Problem::new(
                 ProblemKind::Unprocessable,
                 "code-too-large",
-                format!(
-                    "the code has {} bytes; at most {PROGRAM_BYTES} are taken",
-                    code.len()
-                ),
+                format!("the code has {} bytes; at most {PROGRAM_BYTES} are taken", code.len()),
             )));
         }
         let compiler = self.compiler().await.map_err(ProgramError::Problem)?;
         let key = Digest::of(format!("{}\0{name}\0{code}", compiler.identity().digest).as_bytes());
-        if let Some(module) = self
-            .programs
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&key)
-        {
+        if let Some(module) = self.programs.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(module.clone());
         }
         let module = match compiler.compile_loose(&self.share, name, code).await {
@@ -74,21 +61,14 @@ impl Workspace {
                 let problem = Problem::from(error);
                 return Err(ProgramError::Author(ExecutionError {
                     code: problem.code,
-                    message: format!(
-                        "the program is too much for the compiler: {}",
-                        problem.message
-                    ),
+                    message: format!("the program is too much for the compiler: {}", problem.message),
                     hint: Some("split it, or nest it less deeply".into()),
                     ..ExecutionError::default()
                 }));
             }
         };
         if module.source.len() <= KEPT_BYTES {
-            self.programs
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .put(key, module.clone());
+            self.programs.0.lock().unwrap_or_else(PoisonError::into_inner).put(key, module.clone());
         }
         Ok(module)
     }
@@ -106,12 +86,7 @@ fn syntax_error(found: &[Diagnostic]) -> ExecutionError {
         code: "syntax".into(),
         message: first.map_or_else(
             || "the program does not compile".into(),
-            |first| {
-                format!(
-                    "{}:{}:{}: {}",
-                    first.path, first.line, first.column, first.message
-                )
-            },
+            |first| format!("{}:{}:{}: {}", first.path, first.line, first.column, first.message),
         ),
         hint: first.and_then(|first| first.help.clone()),
         line: first.map(|first| first.line),

@@ -62,13 +62,7 @@ pub(crate) struct CallOptions {
 
 impl Session {
     pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow) -> Self {
-        Self {
-            workspace,
-            caller,
-            row,
-            past: Past::default(),
-            state: Mutex::default(),
-        }
+        Self { workspace, caller, row, past: Past::default(), state: Mutex::default() }
     }
 
     /// A session of an execution that is recorded already.
@@ -81,20 +75,8 @@ impl Session {
         emitted: Vec<Value>,
     ) -> Self {
         let wrote = past.calls.values().any(|call| call.write);
-        let state = State {
-            recorded: true,
-            wrote,
-            calls: 0,
-            logs,
-            emitted,
-        };
-        Self {
-            workspace,
-            caller,
-            row,
-            past,
-            state: Mutex::new(state),
-        }
+        let state = State { recorded: true, wrote, calls: 0, logs, emitted };
+        Self { workspace, caller, row, past, state: Mutex::new(state) }
     }
 
     pub(crate) fn id(&self) -> &ExecutionId {
@@ -116,38 +98,36 @@ impl Session {
         self.lock().wrote = true;
     }
 
-    /// The changes, after the execution's own record where it has none yet.
-    /// An execution that calls nothing is recorded once, at its end.
-    pub(crate) fn with_record(&self, changes: Vec<Change>) -> Vec<Change> {
-        let mut state = self.lock();
-        if std::mem::replace(&mut state.recorded, true) {
-            return changes;
-        }
-        drop(state);
-        let mut all = vec![Change::Put(self.row.clone())];
-        all.extend(changes);
-        all
-    }
-
     /// Writes down without waiting. A full disk shows when the execution
     /// settles, which does wait.
     pub(crate) fn write_behind(&self, changes: Vec<Change>) {
-        if let Err(error) = self
-            .workspace
-            .executions()
-            .commit_behind(self.with_record(changes))
-        {
+        let mut state = self.lock();
+        let changes = self.with_record(&mut state, changes);
+        if let Err(error) = self.workspace.executions().commit_behind(changes) {
             tracing::error!(%error, execution = %self.id(), "a record was not written");
         }
     }
 
     /// Writes down and waits until it is synced.
     pub(crate) async fn write_synced(&self, changes: Vec<Change>) -> Result<(), Problem> {
-        Ok(self
-            .workspace
-            .executions()
-            .commit(self.with_record(changes))
-            .await?)
+        let queued = {
+            let mut state = self.lock();
+            let changes = self.with_record(&mut state, changes);
+            self.workspace.executions().commit(changes)
+        };
+        Ok(queued.await?)
+    }
+
+    /// The changes, after the execution's own record where it has none yet:
+    /// an execution that calls nothing is recorded once, at its end. They are
+    /// queued under the same lock, so that the record is first in the queue.
+    fn with_record(&self, state: &mut State, changes: Vec<Change>) -> Vec<Change> {
+        if std::mem::replace(&mut state.recorded, true) {
+            return changes;
+        }
+        let mut all = vec![Change::Put(self.row.clone())];
+        all.extend(changes);
+        all
     }
 
     pub(crate) fn call_row(&self, call: &Call) -> CallRow {
@@ -187,11 +167,8 @@ impl Session {
             Some(options) => serde_json::from_str::<CallOptions>(options),
         };
         let Ok(options) = options else {
-            let error = ToolError::new(
-                &tool,
-                "invalid-options",
-                "the options are { connection, raw, signal }",
-            );
+            let error =
+                ToolError::new(&tool, "invalid-options", "the options are { connection, raw, signal }");
             return self.settled_without_intent(&call, settled(Err(error.into()), false));
         };
         let words: Vec<&str> = call.path.iter().map(String::as_str).collect();
@@ -204,11 +181,8 @@ impl Session {
             }
             ("tools", [_, ..]) => self.gate(&call, &tool, &options).await,
             (root, _) => {
-                let error = ToolError::new(
-                    &tool,
-                    "unknown-root",
-                    format!("there is nothing to call under {root:?}"),
-                );
+                let error =
+                    ToolError::new(&tool, "unknown-root", format!("there is nothing to call under {root:?}"));
                 self.settled_without_intent(&call, settled(Err(error.into()), options.raw))
             }
         }
@@ -222,12 +196,7 @@ impl Session {
     async fn gate(&self, call: &Call, tool: &str, options: &CallOptions) -> Settled {
         let result = self.call_tool(call, tool, options).await;
         if let Err(GateEnd::Failed(error)) = &result {
-            tracing::debug!(
-                tool,
-                code = error.code,
-                message = error.message,
-                "a tool call failed"
-            );
+            tracing::debug!(tool, code = error.code, message = error.message, "a tool call failed");
         }
         settled(result, options.raw)
     }
@@ -239,10 +208,7 @@ impl Session {
             "describe" => {
                 let request = parse::<DescribeRequest>(args)?;
                 let path = request.path.strip_prefix("tools.").unwrap_or(&request.path);
-                let options = DescribeOptions {
-                    type_name: request.type_name,
-                    depth: request.depth,
-                };
+                let options = DescribeOptions { type_name: request.type_name, depth: request.depth };
                 json(&workspace.describe_tool(path, options).await?)
             }
             _ => json(&workspace.sources()?),
@@ -266,10 +232,8 @@ struct DescribeRequest {
 
 fn parse<'a, T: Deserialize<'a>>(args: &'a str) -> Result<T, Problem> {
     let args = if args == "null" { "{}" } else { args };
-    serde_json::from_str(args).map_err(|error| Problem {
-        code: "invalid-arguments".into(),
-        ..Problem::invalid(error.to_string())
-    })
+    serde_json::from_str(args)
+        .map_err(|error| Problem { code: "invalid-arguments".into(), ..Problem::invalid(error.to_string()) })
 }
 
 fn json<T: serde::Serialize>(view: &T) -> Result<String, Problem> {
@@ -287,29 +251,17 @@ impl BridgeHost for SessionHost {
 
     fn delivered(&self, call: &Call, settled: &Settled, delivery: u64) {
         let change = if call.root == "timer" {
-            let row = CallRow {
-                delivery: Some(delivery),
-                ..self.0.settled_row(call, settled)
-            };
+            let row = CallRow { delivery: Some(delivery), ..self.0.settled_row(call, settled) };
             Change::Intent(row)
         } else {
-            Change::Delivery {
-                id: self.0.id().clone(),
-                scope: call.scope,
-                ordinal: call.ordinal,
-                delivery,
-            }
+            Change::Delivery { id: self.0.id().clone(), scope: call.scope, ordinal: call.ordinal, delivery }
         };
         self.0.write_behind(vec![change]);
     }
 
     fn output(&self, output: Output) {
         let session = &self.0;
-        let kind = if output.level.is_some() {
-            "log"
-        } else {
-            "emit"
-        };
+        let kind = if output.level.is_some() { "log" } else { "emit" };
         session.write_behind(vec![Change::Output {
             id: session.id().clone(),
             sequence: output.sequence,
@@ -320,13 +272,10 @@ impl BridgeHost for SessionHost {
         }]);
         let mut state = session.lock();
         match output.level {
-            Some(level) => state.logs.push(LogView {
-                level: level.into(),
-                text: output.body,
-            }),
-            None => state
-                .emitted
-                .push(serde_json::from_str(&output.body).unwrap_or(Value::String(output.body))),
+            Some(level) => state.logs.push(LogView { level: level.into(), text: output.body }),
+            None => {
+                state.emitted.push(serde_json::from_str(&output.body).unwrap_or(Value::String(output.body)))
+            }
         }
     }
 }

@@ -38,12 +38,7 @@ pub struct LimitSettings {
 
 impl Default for LimitSettings {
     fn default() -> Self {
-        Self {
-            execute_memory_mib: 64,
-            execute_wall_seconds: 300,
-            execute_cpu_seconds: 60,
-            document_mib: 64,
-        }
+        Self { execute_memory_mib: 64, execute_wall_seconds: 300, execute_cpu_seconds: 60, document_mib: 64 }
     }
 }
 
@@ -89,31 +84,11 @@ impl Settings {
             toml::from_str(text).map_err(|error| invalid(format!("config.toml: {error}")))?;
         let limits = &settings.limits;
         let bounds = [
-            (
-                "limits.execute_memory_mib",
-                limits.execute_memory_mib,
-                4,
-                EXECUTE_MEMORY_MIB_MAX,
-            ),
-            (
-                "limits.execute_wall_seconds",
-                limits.execute_wall_seconds,
-                1,
-                24 * 3600,
-            ),
-            (
-                "limits.execute_cpu_seconds",
-                limits.execute_cpu_seconds,
-                1,
-                24 * 3600,
-            ),
+            ("limits.execute_memory_mib", limits.execute_memory_mib, 4, EXECUTE_MEMORY_MIB_MAX),
+            ("limits.execute_wall_seconds", limits.execute_wall_seconds, 1, 24 * 3600),
+            ("limits.execute_cpu_seconds", limits.execute_cpu_seconds, 1, 24 * 3600),
             ("limits.document_mib", limits.document_mib, 1, 256),
-            (
-                "storage.disk_floor_mib",
-                settings.storage.disk_floor_mib,
-                0,
-                u64::MAX / MIB,
-            ),
+            ("storage.disk_floor_mib", settings.storage.disk_floor_mib, 0, u64::MAX / MIB),
         ];
         for (key, value, least, most) in bounds {
             if !(least..=most).contains(&value) {
@@ -130,18 +105,9 @@ impl Settings {
         let default = Self::default();
         let values = |settings: &Self| {
             [
-                (
-                    "limits.execute_memory_mib",
-                    settings.limits.execute_memory_mib,
-                ),
-                (
-                    "limits.execute_wall_seconds",
-                    settings.limits.execute_wall_seconds,
-                ),
-                (
-                    "limits.execute_cpu_seconds",
-                    settings.limits.execute_cpu_seconds,
-                ),
+                ("limits.execute_memory_mib", settings.limits.execute_memory_mib),
+                ("limits.execute_wall_seconds", settings.limits.execute_wall_seconds),
+                ("limits.execute_cpu_seconds", settings.limits.execute_cpu_seconds),
                 ("limits.document_mib", settings.limits.document_mib),
                 ("storage.disk_floor_mib", settings.storage.disk_floor_mib),
             ]
@@ -151,11 +117,7 @@ impl Settings {
             .map(|((key, value), (_, default))| SettingView {
                 key: key.to_owned(),
                 value,
-                source: if value == default {
-                    "default"
-                } else {
-                    "config.toml"
-                },
+                source: if value == default { "default" } else { "config.toml" },
                 default,
             })
             .collect()
@@ -163,12 +125,8 @@ impl Settings {
 
     pub(crate) fn execute_limits(&self) -> Limits {
         Limits {
-            fuel: self
-                .limits
-                .execute_cpu_seconds
-                .saturating_mul(FUEL_PER_SECOND),
-            memory_bytes: usize::try_from(self.limits.execute_memory_mib * MIB)
-                .unwrap_or(usize::MAX),
+            fuel: self.limits.execute_cpu_seconds.saturating_mul(FUEL_PER_SECOND),
+            memory_bytes: usize::try_from(self.limits.execute_memory_mib * MIB).unwrap_or(usize::MAX),
             wall: Duration::from_secs(self.limits.execute_wall_seconds),
             ..Limits::sandbox()
         }
@@ -194,10 +152,7 @@ mod tests {
                 "[limits]\nexecute_memory_mib = 1000",
                 "execute_memory_mib is 1000; it must be between 4 and 256",
             ),
-            (
-                "[limits]\nexecute_memory = 10",
-                "unknown field `execute_memory`",
-            ),
+            ("[limits]\nexecute_memory = 10", "unknown field `execute_memory`"),
             ("limits = 3", "invalid type"),
             ("[storage", "config.toml:"),
         ] {
@@ -210,14 +165,8 @@ mod tests {
     fn shows_where_a_value_is_from() {
         let settings = Settings::parse("[limits]\nexecute_wall_seconds = 10").expect("valid");
         let views = settings.views();
-        let wall = views
-            .iter()
-            .find(|view| view.key == "limits.execute_wall_seconds")
-            .expect("listed");
-        assert_eq!(
-            (wall.value, wall.source, wall.default),
-            (10, "config.toml", 300)
-        );
+        let wall = views.iter().find(|view| view.key == "limits.execute_wall_seconds").expect("listed");
+        assert_eq!((wall.value, wall.source, wall.default), (10, "config.toml", 300));
         assert!(views.iter().filter(|view| view.source == "default").count() == views.len() - 1);
     }
 }

@@ -201,11 +201,7 @@ impl Workspace {
     /// # Errors
     /// When they can't be read.
     pub fn sources(&self) -> Result<Vec<SourceView>, Problem> {
-        self.store
-            .sources()?
-            .into_iter()
-            .map(|row| self.source_view(&row))
-            .collect()
+        self.store.sources()?.into_iter().map(|row| self.source_view(&row)).collect()
     }
 
     /// One source in full.
@@ -223,10 +219,8 @@ impl Workspace {
     /// When it can't be had.
     pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
         let hosts = parse_hosts(&input.allow_hosts)?;
-        let found = self
-            .find_document(input.url.as_deref(), input.document.as_ref(), &hosts)
-            .await?;
-        let candidates = self.candidates(&found, None).await?;
+        let found = self.find_document(input.url.as_deref(), input.document.as_ref(), &hosts).await?;
+        let candidates = self.candidates(&found).await?;
         Ok(candidates.into_iter().map(detection_view).collect())
     }
 
@@ -247,9 +241,7 @@ impl Workspace {
             self.free_name(name)?;
         }
         report(&progress, 0, None, "fetching the document");
-        let found = self
-            .find_document(request.url.as_deref(), request.document.as_ref(), &hosts)
-            .await?;
+        let found = self.find_document(request.url.as_deref(), request.document.as_ref(), &hosts).await?;
         report(&progress, 0, None, "finding out what it is");
         let candidate = self.choose(&found, request.kind.as_deref()).await?;
         let name = match &request.name {
@@ -288,9 +280,7 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
-        self.store
-            .replace_source(row.clone(), indexed.staged)
-            .await?;
+        self.store.replace_source(row.clone(), indexed.staged).await?;
         self.catalogue.forget();
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
         self.record(caller, "source.add", what).await?;
@@ -315,25 +305,15 @@ impl Workspace {
     ) -> Result<SourceRefreshed, Problem> {
         let old = self.known_source(name)?;
         let url = old.document_url.clone().ok_or_else(|| {
-            Problem::new(
-                ProblemKind::Conflict,
-                "no-document-url",
-                format!("{name} was made from a file"),
-            )
-            .hint("remove it and add it again from the newer file")
+            Problem::new(ProblemKind::Conflict, "no-document-url", format!("{name} was made from a file"))
+                .hint("remove it and add it again from the newer file")
         })?;
         let hosts = parse_hosts(&old.allowed_hosts)?;
         let found = self.find_document(Some(&url), None, &hosts).await?;
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
         let indexed = self
-            .index(
-                &component,
-                &old.config,
-                &old.settings,
-                Some(found.document.clone()),
-                progress,
-            )
+            .index(&component, &old.config, &old.settings, Some(found.document.clone()), progress)
             .await?;
         let before = self.tool_digests(&old.name)?;
         let changes = compare(&before, &indexed.staged);
@@ -350,24 +330,15 @@ impl Workspace {
             ..old
         };
         let has_base = row.settings.contains("\"base_url\"");
-        let new_origins = named
-            .into_iter()
-            .filter(|origin| !has_base && !row.origins.contains(origin))
-            .collect();
-        self.store
-            .replace_source(row.clone(), indexed.staged)
-            .await?;
+        let new_origins =
+            named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
+        self.store.replace_source(row.clone(), indexed.staged).await?;
         self.catalogue.forget();
         let (added, removed, changed) = changes;
-        let what = json!({"source": name, "added": added.len(), "removed": removed.len(), "changed": changed.len()});
+        let what =
+            json!({"source": name, "added": added.len(), "removed": removed.len(), "changed": changed.len()});
         self.record(caller, "source.refresh", what).await?;
-        Ok(SourceRefreshed {
-            source: self.source_view(&row)?,
-            added,
-            removed,
-            changed,
-            new_origins,
-        })
+        Ok(SourceRefreshed { source: self.source_view(&row)?, added, removed, changed, new_origins })
     }
 
     /// Removes a source with its tools and connections.
@@ -380,10 +351,10 @@ impl Workspace {
             self.drop_connection(&connection).await?;
         }
         self.store.remove_source(&row.name).await?;
+        self.shared.cache.remove_tree(&format!("{}/", self.pool(&row.name)));
         self.catalogue.forget();
         self.shared.runtime.egress().forget(&self.pool(&row.name));
-        self.record(caller, "source.remove", json!({"source": name}))
-            .await
+        self.record(caller, "source.remove", json!({"source": name})).await
     }
 
     pub(crate) fn known_source(&self, name: &str) -> Result<SourceRow, Problem> {
@@ -415,89 +386,46 @@ impl Workspace {
         progress: ProgressSink,
     ) -> Result<Indexed, Problem> {
         let adapter = self.adapter(&component.name).await?;
-        let sink: Progress =
-            Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let context = AdapterContext {
-            progress: Some(sink),
-            ..self.no_reach()
-        };
-        Ok(adapter
-            .index(
-                &self.share,
-                context,
-                config.to_owned(),
-                settings.to_owned(),
-                document,
-            )
-            .await?)
+        let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
+        let context = AdapterContext { progress: Some(sink), ..self.no_reach() };
+        Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
     }
 
     /// What each adapter makes of a document, surest first.
-    async fn candidates(
-        &self,
-        found: &Found,
-        kind: Option<&str>,
-    ) -> Result<Vec<Candidate>, Problem> {
+    async fn candidates(&self, found: &Found) -> Result<Vec<Candidate>, Problem> {
         let mut candidates = Vec::new();
         for component in self.store.components()? {
-            let Some(component_kind) = component.kind.clone() else {
-                continue;
-            };
-            if kind.is_some_and(|kind| kind != component_kind) {
-                continue;
-            }
-            let detected = self.ask(&component, found).await;
-            match detected {
-                Ok(Some(detection)) => candidates.push(Candidate {
-                    component,
-                    kind: component_kind,
-                    detection,
-                }),
+            let Some(kind) = component.kind.clone() else { continue };
+            match self.ask(&component, found).await {
+                Ok(Some(detection)) => candidates.push(Candidate { component, kind, detection }),
                 Ok(None) => {}
-                Err(problem) if kind.is_some() => return Err(problem),
-                Err(problem) => {
-                    tracing::warn!(component = component.name, %problem, "detection failed")
-                }
+                Err(problem) => tracing::warn!(component = component.name, %problem, "detection failed"),
             }
         }
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.detection.confidence));
         Ok(candidates)
     }
 
-    async fn ask(
-        &self,
-        component: &ComponentRow,
-        found: &Found,
-    ) -> Result<Option<Detection>, Problem> {
+    async fn ask(&self, component: &ComponentRow, found: &Found) -> Result<Option<Detection>, Problem> {
         let adapter = self.adapter(&component.name).await?;
-        let probe = Probe {
-            status: found.status,
-            headers: found.headers.clone(),
-            document: found.document.clone(),
-        };
+        let probe =
+            Probe { status: found.status, headers: found.headers.clone(), document: found.document.clone() };
         Ok(adapter.detect(&self.share, self.no_reach(), probe).await?)
     }
 
+    /// The adapter that a document is for: the one that the person named,
+    /// whatever it makes of the document, else the surest.
     async fn choose(&self, found: &Found, kind: Option<&str>) -> Result<Candidate, Problem> {
         if let Some(kind) = kind {
-            self.known_kind(kind)?;
+            return self.named(found, kind).await;
         }
-        let mut candidates = self.candidates(found, kind).await?;
-        let warnings: Vec<String> = candidates
-            .iter()
-            .flat_map(|candidate| candidate.detection.warnings.clone())
-            .collect();
-        if candidates
-            .first()
-            .is_some_and(|first| first.detection.confidence >= CONFIDENCE)
-        {
+        let mut candidates = self.candidates(found).await?;
+        let warnings: Vec<String> =
+            candidates.iter().flat_map(|candidate| candidate.detection.warnings.clone()).collect();
+        if candidates.first().is_some_and(|first| first.detection.confidence >= CONFIDENCE) {
             return Ok(candidates.swap_remove(0));
         }
-        let said = if warnings.is_empty() {
-            found.beginning()
-        } else {
-            warnings.join("; ")
-        };
+        let said = if warnings.is_empty() { found.beginning() } else { warnings.join("; ") };
         Err(Problem::new(
             ProblemKind::Unprocessable,
             "unknown-document",
@@ -506,24 +434,28 @@ impl Workspace {
         .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
     }
 
-    fn known_kind(&self, kind: &str) -> Result<(), Problem> {
-        let kinds: BTreeSet<String> = self
-            .store
-            .components()?
-            .into_iter()
-            .filter_map(|row| row.kind)
-            .collect();
-        if kinds.contains(kind) {
-            return Ok(());
-        }
-        let known: Vec<&str> = kinds.iter().map(String::as_str).collect();
-        Err(Problem::invalid(format!("{kind:?} is no kind of source"))
-            .hint(format!("there is: {}", known.join(", "))))
+    async fn named(&self, found: &Found, kind: &str) -> Result<Candidate, Problem> {
+        let components = self.store.components()?;
+        let Some(component) = components.iter().find(|row| row.kind.as_deref() == Some(kind)) else {
+            let kinds: BTreeSet<&str> = components.iter().filter_map(|row| row.kind.as_deref()).collect();
+            let known = kinds.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(
+                Problem::invalid(format!("{kind:?} is no kind of source")).hint(format!("there is: {known}"))
+            );
+        };
+        let nothing = || Detection {
+            confidence: 0,
+            config: "{}".into(),
+            suggested_name: kind.to_owned(),
+            warnings: Vec::new(),
+            meta: None,
+        };
+        let detection = self.ask(component, found).await?.unwrap_or_else(nothing);
+        Ok(Candidate { component: component.clone(), kind: kind.to_owned(), detection })
     }
 
     fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
-        let parsed =
-            SourceName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
+        let parsed = SourceName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
         match self.store.source(&parsed)? {
             None => Ok(parsed),
             Some(_) => Err(Problem::new(
@@ -531,7 +463,9 @@ impl Workspace {
                 "source-exists",
                 format!("there is a source {name} already"),
             )
-            .hint(format!("`executor sources refresh {name}` brings it up to date; --name chooses another name"))),
+            .hint(format!(
+                "`executor sources refresh {name}` brings it up to date; --name chooses another name"
+            ))),
         }
     }
 
@@ -541,13 +475,7 @@ impl Workspace {
         let mut name: String = proposal
             .to_ascii_lowercase()
             .chars()
-            .map(|character| {
-                if character.is_ascii_alphanumeric() {
-                    character
-                } else {
-                    '_'
-                }
-            })
+            .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
             .collect();
         name = name.trim_matches('_').chars().take(40).collect();
         if !name.starts_with(|character: char| character.is_ascii_lowercase()) {
@@ -596,12 +524,7 @@ impl Workspace {
             source: self.source_view(row)?,
             origins: row.origins.clone(),
             allowed_hosts: row.allowed_hosts.clone(),
-            auth_methods: self
-                .store
-                .auth_methods(&row.name)?
-                .iter()
-                .map(auth_method_view)
-                .collect(),
+            auth_methods: self.store.auth_methods(&row.name)?.iter().map(auth_method_view).collect(),
             warnings: warnings
                 .map(|warning| WarningView {
                     tool: warning.tool,
@@ -609,9 +532,7 @@ impl Workspace {
                     message: warning.message,
                 })
                 .collect(),
-            connection_names: connections
-                .map(|connection| connection.name.to_string())
-                .collect(),
+            connection_names: connections.map(|connection| connection.name.to_string()).collect(),
             settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
             document_url: row.document_url.clone(),
         })
@@ -619,53 +540,28 @@ impl Workspace {
 
     /// What a call of a source's tool may reach, before credentials.
     pub(crate) fn reach(&self, source: &SourceRow) -> Result<Scope, Problem> {
-        let grant = self
-            .store
-            .component(&source.adapter)?
-            .map(|row| Grant::of(&row))
-            .unwrap_or_default();
+        let grant = self.store.component(&source.adapter)?.map(|row| Grant::of(&row)).unwrap_or_default();
         let parse = |origin: &String| {
             Origin::parse(origin)
                 .map_err(|error| Problem::internal(format!("a stored origin is damaged: {error}")))
         };
-        let origins = source
-            .origins
-            .iter()
-            .chain(&grant.origins)
-            .map(parse)
-            .collect::<Result<_, _>>()?;
-        Ok(Scope::new(
-            self.pool(&source.name),
-            origins,
-            parse_hosts(&source.allowed_hosts)?,
-        ))
+        let origins = source.origins.iter().chain(&grant.origins).map(parse).collect::<Result<_, _>>()?;
+        Ok(Scope::new(self.pool(&source.name), origins, parse_hosts(&source.allowed_hosts)?))
     }
 }
 
 pub(crate) fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, Problem> {
-    let parse =
-        |host: &String| HostPort::parse(host).map_err(|error| Problem::invalid(error.to_string()));
+    let parse = |host: &String| HostPort::parse(host).map_err(|error| Problem::invalid(error.to_string()));
     hosts.iter().map(parse).collect()
 }
 
 fn report(progress: &ProgressSink, done: u64, total: Option<u64>, what: &str) {
-    progress(ProgressView {
-        done,
-        total,
-        what: what.to_owned(),
-    });
+    progress(ProgressView { done, total, what: what.to_owned() });
 }
 
 fn detection_view(candidate: Candidate) -> DetectionView {
-    let meta: Option<Value> = candidate
-        .detection
-        .meta
-        .and_then(|meta| serde_json::from_str(&meta).ok());
-    let title = meta
-        .as_ref()
-        .and_then(|meta| meta.get("title"))
-        .and_then(Value::as_str)
-        .map(str::to_owned);
+    let meta: Option<Value> = candidate.detection.meta.and_then(|meta| serde_json::from_str(&meta).ok());
+    let title = meta.as_ref().and_then(|meta| meta.get("title")).and_then(Value::as_str).map(str::to_owned);
     DetectionView {
         kind: candidate.kind,
         confidence: candidate.detection.confidence,
@@ -698,44 +594,24 @@ fn origins(request: &AddSource, indexed: &Indexed) -> Result<Vec<String>, Proble
 }
 
 fn named_origins(indexed: &Indexed) -> Vec<String> {
-    let meta: Value = indexed
-        .meta
-        .as_deref()
-        .and_then(|meta| serde_json::from_str(meta).ok())
-        .unwrap_or_default();
-    let named = meta
-        .get("origins")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let meta: Value =
+        indexed.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+    let named = meta.get("origins").and_then(Value::as_array).cloned().unwrap_or_default();
     let base = indexed.base_url.clone().map(Value::String);
     let all = named.into_iter().chain(base);
-    let mut origins: Vec<String> = all
-        .filter_map(|origin| Some(Origin::parse(origin.as_str()?).ok()?.to_string()))
-        .collect();
+    let mut origins: Vec<String> =
+        all.filter_map(|origin| Some(Origin::parse(origin.as_str()?).ok()?.to_string())).collect();
     origins.sort();
     origins.dedup();
     origins
 }
 
 /// Added, removed and changed tools.
-fn compare(
-    before: &BTreeMap<String, Digest>,
-    staged: &Staged,
-) -> (Vec<String>, Vec<String>, Vec<String>) {
-    let after: BTreeMap<&str, &Digest> = staged
-        .tools
-        .iter()
-        .map(|tool| (tool.name.as_str(), &tool.digest))
-        .collect();
-    let added = after
-        .keys()
-        .filter(|name| !before.contains_key(**name))
-        .map(|name| (*name).to_owned());
-    let removed = before
-        .keys()
-        .filter(|name| !after.contains_key(name.as_str()))
-        .cloned();
+fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let after: BTreeMap<&str, &Digest> =
+        staged.tools.iter().map(|tool| (tool.name.as_str(), &tool.digest)).collect();
+    let added = after.keys().filter(|name| !before.contains_key(**name)).map(|name| (*name).to_owned());
+    let removed = before.keys().filter(|name| !after.contains_key(name.as_str())).cloned();
     let changed = before
         .iter()
         .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
@@ -747,16 +623,9 @@ fn next_steps(detail: &SourceDetail) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
     if let Some(method) = detail.auth_methods.first() {
-        let variables: Vec<String> = method
-            .variables
-            .iter()
-            .map(|variable| format!("--set {}=-", variable.name))
-            .collect();
-        steps.push(
-            format!("executor connections add {name} {}", variables.join(" "))
-                .trim_end()
-                .to_owned(),
-        );
+        let variables: Vec<String> =
+            method.variables.iter().map(|variable| format!("--set {}=-", variable.name)).collect();
+        steps.push(format!("executor connections add {name} {}", variables.join(" ")).trim_end().to_owned());
     }
     steps.push(format!("executor tools search --source {name} WORDS"));
     steps

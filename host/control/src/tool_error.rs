@@ -41,10 +41,7 @@ impl ToolError {
             Some(hint) => format!("{}; {hint}", problem.message),
             None => problem.message,
         };
-        Self {
-            details: problem.details,
-            ..Self::new(tool, &problem.code, message)
-        }
+        Self { details: problem.details, ..Self::new(tool, &problem.code, message) }
     }
 
     pub(crate) fn of_adapter(tool: &str, error: AdapterError) -> Self {
@@ -54,9 +51,7 @@ impl ToolError {
                 status: failure.status,
                 retryable: failure.retryable,
                 retry_after_ms: failure.retry_after_ms,
-                details: failure
-                    .details
-                    .and_then(|details| serde_json::from_str(&details).ok()),
+                details: failure.details.and_then(|details| serde_json::from_str(&details).ok()),
                 ..Self::new(tool, &failure.code, failure.message)
             },
         }
@@ -98,15 +93,10 @@ pub(crate) fn settled(result: Result<ToolAnswer, GateEnd>, raw: bool) -> Settled
     match result {
         Ok(answer) if raw => {
             let http = answer.http.as_deref().unwrap_or("null");
-            Settled::Ok(format!(
-                r#"{{"ok":true,"data":{},"http":{http}}}"#,
-                answer.data
-            ))
+            Settled::Ok(format!(r#"{{"ok":true,"data":{},"http":{http}}}"#, answer.data))
         }
         Ok(answer) => Settled::Ok(answer.data),
-        Err(GateEnd::Failed(error)) if raw => {
-            Settled::Ok(json!({"ok": false, "error": error}).to_string())
-        }
+        Err(GateEnd::Failed(error)) if raw => Settled::Ok(json!({"ok": false, "error": error}).to_string()),
         Err(GateEnd::Failed(error)) => Settled::Failed(json!(error).to_string()),
         Err(GateEnd::Waiting) => Settled::Waiting,
     }
@@ -138,20 +128,12 @@ mod tests {
     #[test]
     fn raw_never_throws_for_an_expected_failure() {
         let error = || Err(GateEnd::from(ToolError::new("a.b", "denied", "no")));
-        let Settled::Ok(value) = settled(error(), true) else {
-            panic!("raw gives a value")
-        };
+        let Settled::Ok(value) = settled(error(), true) else { panic!("raw gives a value") };
         let value: Value = serde_json::from_str(&value).expect("JSON");
-        assert_eq!(
-            (&value["ok"], &value["error"]["code"]),
-            (&json!(false), &json!("denied"))
-        );
+        assert_eq!((&value["ok"], &value["error"]["code"]), (&json!(false), &json!("denied")));
         assert!(matches!(settled(error(), false), Settled::Failed(_)));
 
-        let answer = Ok(ToolAnswer {
-            data: "[1]".into(),
-            http: Some(r#"{"status":200}"#.into()),
-        });
+        let answer = Ok(ToolAnswer { data: "[1]".into(), http: Some(r#"{"status":200}"#.into()) });
         assert_eq!(
             settled(answer, true),
             Settled::Ok(r#"{"ok":true,"data":[1],"http":{"status":200}}"#.into())
@@ -160,10 +142,7 @@ mod tests {
 
     #[test]
     fn outcomes_come_back_as_they_were() {
-        for settled in [
-            Settled::Ok("{\"a\":\":\"}".into()),
-            Settled::Failed("{}".into()),
-        ] {
+        for settled in [Settled::Ok("{\"a\":\":\"}".into()), Settled::Failed("{}".into())] {
             assert_eq!(encode(&settled).as_deref().and_then(decode), Some(settled));
         }
         assert_eq!(encode(&Settled::Waiting), None);

@@ -132,23 +132,12 @@ impl Workspace {
         if let Some(source) = &query.source {
             self.known_source(source)?;
         }
-        let (limit, offset) = (
-            query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX),
-            query.offset.unwrap_or(0),
-        );
-        let found = matches(
-            &searchable,
-            query.query.as_deref().unwrap_or_default(),
-            query.source.as_deref(),
-        );
+        let (limit, offset) = (query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX), query.offset.unwrap_or(0));
+        let found = matches(&searchable, query.query.as_deref().unwrap_or_default(), query.source.as_deref());
         let rules = self.rules();
         let decide = |entry: &Entry| {
-            let subject = Subject {
-                path: &entry.path,
-                digest: None,
-                connection: None,
-                read_only: entry.read_only,
-            };
+            let subject =
+                Subject { path: &entry.path, digest: None, connection: None, read_only: entry.read_only };
             rules.decide(subject).action
         };
         let visible = found.into_iter().filter_map(|(document, score)| {
@@ -164,12 +153,7 @@ impl Workspace {
             }
             total += 1;
         }
-        Ok(ToolPage {
-            has_more: offset.saturating_add(items.len()) < total,
-            items,
-            total,
-            offset,
-        })
+        Ok(ToolPage { has_more: offset.saturating_add(items.len()) < total, items, total, offset })
     }
 
     /// Says how a tool is called.
@@ -206,23 +190,14 @@ impl Workspace {
             read_only: tool.row.read_only,
             destructive: tool.row.destructive,
             requires_approval: decision.action == Action::Approve,
-            policy: ToolPolicy {
-                action: decision.action,
-                rule: decision.rule_id(),
-            },
-            connections: connections
-                .into_iter()
-                .map(|connection| connection.name.to_string())
-                .collect(),
+            policy: ToolPolicy { action: decision.action, rule: decision.rule_id() },
+            connections: connections.into_iter().map(|connection| connection.name.to_string()).collect(),
         })
     }
 
     fn signature(&self, tool: &crate::catalogue::Tool, options: &DescribeOptions) -> Signature {
-        let output: Option<Value> = tool
-            .row
-            .output_schema
-            .as_deref()
-            .and_then(|schema| serde_json::from_str(schema).ok());
+        let output: Option<Value> =
+            tool.row.output_schema.as_deref().and_then(|schema| serde_json::from_str(schema).ok());
         let definitions = |name: &str| self.definition(&tool.source, name).map(Cow::Owned);
         let default = Options::default();
         signature::render(
@@ -264,16 +239,7 @@ fn matches(searchable: &Searchable, text: &str, source: Option<&str>) -> Vec<(u3
         all.sort_by_key(|document| &searchable.entries[*document as usize].path);
         return all.into_iter().map(|document| (document, 0.0)).collect();
     }
-    let query = Query {
-        text,
-        source,
-        limit: usize::MAX,
-        offset: 0,
-    };
+    let query = Query { text, source, limit: usize::MAX, offset: 0 };
     let found = searchable.index.search(&query);
-    found
-        .hits
-        .into_iter()
-        .map(|hit| (hit.document, hit.score))
-        .collect()
+    found.hits.into_iter().map(|hit| (hit.document, hit.score)).collect()
 }

@@ -61,13 +61,7 @@ impl Workspace {
         let row = self.known_execution(id)?;
         let running = execution.status == "running";
         let calls = self.executions().journal(&row.id)?;
-        Ok(TraceView {
-            calls: calls
-                .into_iter()
-                .map(|call| call_view(call, running))
-                .collect(),
-            execution,
-        })
+        Ok(TraceView { calls: calls.into_iter().map(|call| call_view(call, running)).collect(), execution })
     }
 }
 
@@ -95,10 +89,7 @@ fn call_view(call: CallRow, running: bool) -> CallView {
         status,
         write: call.write,
         started_at: (call.intent_ms > 0).then(|| rfc3339(call.intent_ms)),
-        duration_ms: call
-            .outcome_ms
-            .filter(|_| call.intent_ms > 0)
-            .map(|ended| ended - call.intent_ms),
+        duration_ms: call.outcome_ms.filter(|_| call.intent_ms > 0).map(|ended| ended - call.intent_ms),
         delivery: call.delivery,
         outcome,
     }

@@ -26,10 +26,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    pub(crate) async fn open(
-        shared: Arc<Shared>,
-        name: &WorkspaceName,
-    ) -> Result<Arc<Self>, Problem> {
+    pub(crate) async fn open(shared: Arc<Shared>, name: &WorkspaceName) -> Result<Arc<Self>, Problem> {
         let store = executor_store::Workspace::open(&shared.home, name, shared.now_ms())?;
         let policies = Policies::load(store.policies()?)?;
         let workspace = Arc::new_cyclic(|this| Self {
@@ -50,9 +47,7 @@ impl Workspace {
 
     /// Itself, for what runs on after the call that began it.
     pub(crate) fn this(&self) -> Arc<Self> {
-        self.this
-            .upgrade()
-            .expect("a workspace is only reached through its Arc")
+        self.this.upgrade().expect("a workspace is only reached through its Arc")
     }
 
     pub(crate) fn executions(&self) -> &Executions {
@@ -62,58 +57,33 @@ impl Workspace {
     /// The JavaScript engine of this workspace.
     pub(crate) async fn sandbox(&self) -> Result<Arc<Sandbox>, Problem> {
         let (identity, digest) = self.identity(executor_bundle::QUICKJS.name)?;
-        let make = || async {
-            Ok(self
-                .shared
-                .runtime
-                .sandbox(identity, self.component_bytes(&digest)?)
-                .await?)
-        };
+        let make =
+            || async { Ok(self.shared.runtime.sandbox(identity, self.component_bytes(&digest)?).await?) };
         self.shared.loaded.sandboxes.get(&digest, make).await
     }
 
     /// The TypeScript compiler of this workspace.
     pub(crate) async fn compiler(&self) -> Result<Arc<Compiler>, Problem> {
         let (identity, digest) = self.identity(executor_bundle::TYPESCRIPT.name)?;
-        let make = || async {
-            Ok(self
-                .shared
-                .runtime
-                .compiler(identity, self.component_bytes(&digest)?)
-                .await?)
-        };
+        let make =
+            || async { Ok(self.shared.runtime.compiler(identity, self.component_bytes(&digest)?).await?) };
         self.shared.loaded.compilers.get(&digest, make).await
     }
 
     /// An adapter of this workspace, by its component's name.
     pub(crate) async fn adapter(&self, name: &str) -> Result<Arc<Adapter>, Problem> {
         let (identity, digest) = self.identity(name)?;
-        let make = || async {
-            Ok(self
-                .shared
-                .runtime
-                .adapter(identity, self.component_bytes(&digest)?)
-                .await?)
-        };
+        let make =
+            || async { Ok(self.shared.runtime.adapter(identity, self.component_bytes(&digest)?).await?) };
         self.shared.loaded.adapters.get(&digest, make).await
     }
 
     fn identity(&self, name: &str) -> Result<(Identity, Digest), Problem> {
         let row = self.store.component(name)?.ok_or_else(|| {
-            Problem::new(
-                ProblemKind::NotFound,
-                "no-component",
-                format!("there is no component {name}"),
-            )
-            .hint("`executor component list` shows those that there are")
+            Problem::new(ProblemKind::NotFound, "no-component", format!("there is no component {name}"))
+                .hint("`executor component list` shows those that there are")
         })?;
-        Ok((
-            Identity {
-                name: row.name,
-                digest: row.digest.hex(),
-            },
-            row.digest,
-        ))
+        Ok((Identity { name: row.name, digest: row.digest.hex() }, row.digest))
     }
 
     /// Ends what runs, and waits until what was recorded is synced.

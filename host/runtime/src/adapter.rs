@@ -33,6 +33,8 @@ pub struct AdapterContext {
     pub session: String,
     /// Hears of an index's progress.
     pub progress: Option<Progress>,
+    /// The bounds of the call; those of its kind where none are given.
+    pub limits: Option<Limits>,
 }
 
 /// An adapter's own answer that something can't be done.
@@ -186,15 +188,9 @@ impl Adapter {
         identity: Identity,
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
-        let pooled =
-            Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
+        let pooled = Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
         let roomy = Instances::load(loader, loader.engines.roomy(), &identity, bytes).await?;
-        Ok(Self {
-            identity,
-            egress,
-            pooled,
-            roomy,
-        })
+        Ok(Self { identity, egress, pooled, roomy })
     }
 
     /// The adapter's name and digest.
@@ -206,19 +202,12 @@ impl Adapter {
     ///
     /// # Errors
     /// When it breaks.
-    pub async fn describe(
-        &self,
-        share: &Share,
-        context: AdapterContext,
-    ) -> Result<AdapterInfo, CallError> {
+    pub async fn describe(&self, share: &Share, context: AdapterContext) -> Result<AdapterInfo, CallError> {
         let _permit = share.heavy().await;
-        let limits = Limits::adapter_detect();
+        let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let (result, _, _) = self
             .enter(&self.roomy, &limits, context, async |bindings, store| {
-                bindings
-                    .executor_adapter_source()
-                    .call_describe(store)
-                    .await
+                bindings.executor_adapter_source().call_describe(store).await
             })
             .await;
         let info = result?;
@@ -241,7 +230,7 @@ impl Adapter {
         probe: Probe,
     ) -> Result<Option<Detection>, AdapterError> {
         let _permit = share.heavy().await;
-        let limits = Limits::adapter_detect();
+        let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let probe = source::Probe {
             url: probe.document.url.clone(),
             status: probe.status,
@@ -250,10 +239,7 @@ impl Adapter {
         };
         let (result, _, _) = self
             .enter(&self.roomy, &limits, context, async |bindings, store| {
-                bindings
-                    .executor_adapter_source()
-                    .call_detect(store, &probe)
-                    .await
+                bindings.executor_adapter_source().call_detect(store, &probe).await
             })
             .await;
         let detection = result?.map_err(seams::failure)?;
@@ -284,32 +270,18 @@ impl Adapter {
         document: Option<Document>,
     ) -> Result<Indexed, AdapterError> {
         let _permit = share.heavy().await;
-        let limits = Limits::adapter_index();
-        let request = source::IndexRequest {
-            config,
-            settings,
-            document: document.map(wire_document),
-            meta: None,
-        };
+        let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
+        let request =
+            source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
         let (result, usage, staged) = self
-            .enter(
-                &self.roomy,
-                &limits,
-                context.indexing(),
-                async |bindings, store| {
-                    bindings
-                        .executor_adapter_source()
-                        .call_index(store, &request)
-                        .await
-                },
-            )
+            .enter(&self.roomy, &limits, context.indexing(), async |bindings, store| {
+                bindings.executor_adapter_source().call_index(store, &request).await
+            })
             .await;
         let summary = result?.map_err(seams::failure)?;
         Ok(Indexed {
             title: summary.title.map(|title| seams::plain_text(&title, 200)),
-            version: summary
-                .version
-                .map(|version| seams::plain_text(&version, 100)),
+            version: summary.version.map(|version| seams::plain_text(&version, 100)),
             base_url: summary.base_url,
             meta: summary.meta,
             staged,
@@ -330,7 +302,7 @@ impl Adapter {
         call: ToolCall,
     ) -> Result<ToolOutcome, AdapterError> {
         let _permit = share.adapter().await;
-        let limits = Limits::adapter_invoke();
+        let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
         let call = source::Call {
             tool: call.tool,
             binding: call.binding,
@@ -341,24 +313,17 @@ impl Adapter {
         };
         let (result, _, _) = self
             .enter(&self.pooled, &limits, context, async |bindings, store| {
-                bindings
-                    .executor_adapter_source()
-                    .call_invoke(store, &call)
-                    .await
+                bindings.executor_adapter_source().call_invoke(store, &call).await
             })
             .await;
         match result?.map_err(seams::failure)? {
-            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused {
-                questions: pause.questions.len(),
-            }),
+            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused { questions: pause.questions.len() }),
             source::Outcome::Done(done) => {
                 check_json(&done.data, "data")?;
                 Ok(ToolOutcome::Done(ToolResponse {
                     data: done.data,
                     is_error: done.is_error,
-                    metadata: done
-                        .metadata
-                        .filter(|metadata| check_json(metadata, "metadata").is_ok()),
+                    metadata: done.metadata.filter(|metadata| check_json(metadata, "metadata").is_ok()),
                 }))
             }
         }
@@ -369,10 +334,7 @@ impl Adapter {
         instances: &Instances,
         limits: &Limits,
         context: AdapterContext,
-        run: impl AsyncFnOnce(
-            &Bindings,
-            &mut wasmtime::Store<Guest<AdapterSeam>>,
-        ) -> wasmtime::Result<T>,
+        run: impl AsyncFnOnce(&Bindings, &mut wasmtime::Store<Guest<AdapterSeam>>) -> wasmtime::Result<T>,
     ) -> (Result<T, CallError>, Usage, Staged) {
         let seam = AdapterSeam::new(self.egress.clone(), context);
         let mut store = guest::store(&instances.engine, limits, seam);
@@ -393,18 +355,13 @@ impl Instances {
         identity: &Identity,
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
-        let component = loader
-            .component(engine, identity, World::SourceAdapter, bytes)
-            .await?;
+        let component = loader.component(engine, identity, World::SourceAdapter, bytes).await?;
         let mut linker: Linker<Guest<AdapterSeam>> = Linker::new(engine);
         let pre = seams::add_to_linker(&mut linker)
             .and_then(|()| linker.instantiate_pre(&component))
             .and_then(SourceAdapterPre::new)
             .map_err(|source| prepare_error(identity, source))?;
-        Ok(Self {
-            engine: engine.clone(),
-            pre,
-        })
+        Ok(Self { engine: engine.clone(), pre })
     }
 }
 
@@ -416,11 +373,7 @@ impl AdapterContext {
 }
 
 fn wire_document(document: Document) -> source::Document {
-    source::Document {
-        url: document.url,
-        media_type: document.media_type,
-        body: document.body,
-    }
+    source::Document { url: document.url, media_type: document.media_type, body: document.body }
 }
 
 /// What an adapter calls JSON must be JSON: it goes on to programs as it is.

@@ -97,20 +97,14 @@ impl ArtifactError {
             Self::UnknownWorld { .. } => {
                 "it must export executor:adapter/source@0.1.x, executor:sandbox/engine@0.1.x or executor:compiler/compiler@0.1.x; see wit/"
             }
-            Self::UnknownImport { .. } => {
-                "build it against the interfaces in wit/ and WASI 0.2 alone"
-            }
+            Self::UnknownImport { .. } => "build it against the interfaces in wit/ and WASI 0.2 alone",
             Self::TooLarge { .. } => "strip debug information (`strip = true` in the profile)",
         }
     }
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() {
-        "nothing".into()
-    } else {
-        names.join(", ")
-    }
+    if names.is_empty() { "nothing".into() } else { names.join(", ") }
 }
 
 /// Reads a component's face and checks that it is whole.
@@ -122,33 +116,21 @@ pub fn inspect(bytes: &[u8]) -> Result<Artifact, ArtifactError> {
         return Err(ArtifactError::TooLarge { bytes: bytes.len() });
     }
     if !bytes.starts_with(b"\0asm") {
-        return Err(ArtifactError::NotWasm {
-            found: beginning(bytes),
-        });
+        return Err(ArtifactError::NotWasm { found: beginning(bytes) });
     }
     if !Parser::is_component(bytes) {
         return Err(ArtifactError::CoreModule);
     }
-    Validator::new_with_features(WasmFeatures::default())
-        .validate_all(bytes)
-        .map_err(invalid)?;
+    Validator::new_with_features(WasmFeatures::default()).validate_all(bytes).map_err(invalid)?;
     let (imports, exports) = face(bytes)?;
     let world = World::ALL
         .iter()
         .find(|(interface, _)| exports.iter().any(|name| name.starts_with(interface)))
         .map(|(_, world)| *world)
-        .ok_or_else(|| ArtifactError::UnknownWorld {
-            exports: exports.clone(),
-        })?;
+        .ok_or_else(|| ArtifactError::UnknownWorld { exports: exports.clone() })?;
     match imports.iter().find(|import| !is_offered(world, import)) {
-        Some(import) => Err(ArtifactError::UnknownImport {
-            import: import.clone(),
-        }),
-        None => Ok(Artifact {
-            world,
-            imports,
-            exports,
-        }),
+        Some(import) => Err(ArtifactError::UnknownImport { import: import.clone() }),
+        None => Ok(Artifact { world, imports, exports }),
     }
 }
 
@@ -158,10 +140,7 @@ fn face(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), ArtifactError> {
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(invalid)? {
-            Payload::Version {
-                encoding: Encoding::Component,
-                ..
-            } => depth += 1,
+            Payload::Version { encoding: Encoding::Component, .. } => depth += 1,
             Payload::Version { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 1 => {
@@ -190,10 +169,7 @@ fn is_offered(world: World, import: &str) -> bool {
 }
 
 fn invalid(error: wasmparser::BinaryReaderError) -> ArtifactError {
-    ArtifactError::Invalid {
-        reason: error.message().to_owned(),
-        offset: error.offset(),
-    }
+    ArtifactError::Invalid { reason: error.message().to_owned(), offset: error.offset() }
 }
 
 fn beginning(bytes: &[u8]) -> String {
@@ -216,22 +192,10 @@ mod tests {
 
     #[test]
     fn says_what_a_file_is_instead() {
-        check(
-            b"",
-            "this is not WebAssembly: it begins with nothing: the file is empty",
-        );
-        check(
-            b"<!doctype html>",
-            "this is not WebAssembly: it begins with \"<!doctype html>\"",
-        );
-        check(
-            b"\0asm\x01\0\0\0",
-            "this is a core WebAssembly module, not a component",
-        );
-        check(
-            b"\0asm\x0d\0\x01\0",
-            "this component is of no world that is known here: it exports nothing",
-        );
+        check(b"", "this is not WebAssembly: it begins with nothing: the file is empty");
+        check(b"<!doctype html>", "this is not WebAssembly: it begins with \"<!doctype html>\"");
+        check(b"\0asm\x01\0\0\0", "this is a core WebAssembly module, not a component");
+        check(b"\0asm\x0d\0\x01\0", "this component is of no world that is known here: it exports nothing");
     }
 
     #[test]

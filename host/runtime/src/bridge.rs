@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use executor_bindings::sandbox::executor::sandbox::bridge::{self, Level, Outcome};
 use futures::future::BoxFuture;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::fault::{Ended, FaultKind};
@@ -21,6 +21,12 @@ use crate::limits::Limits;
 
 /// Bytes of randomness that one run may draw.
 const RANDOM_BYTES: usize = 1024 * 1024;
+
+/// Bytes of arguments of calls that have no outcome yet.
+const ARGUMENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// What a line or value costs beside its bytes, and a draw of randomness.
+const OUTPUT_OVERHEAD_BYTES: usize = 64;
 
 /// The longest delay of one timer, in milliseconds.
 const TIMER_MS: u64 = 10 * 60 * 1000;
@@ -99,6 +105,8 @@ pub struct RecordedCall {
     pub path: String,
     /// Its arguments.
     pub args: String,
+    /// Its options.
+    pub options: Option<String>,
     /// Its outcome, if it is known.
     pub outcome: Option<Settled>,
 }
@@ -131,16 +139,31 @@ pub(crate) struct Bridge {
     host: Arc<dyn BridgeHost>,
     history: History,
     calls: HashMap<u32, (Call, Option<AbortHandle>)>,
-    running: JoinSet<(u32, Settled)>,
+    running: JoinSet<Finished>,
     permits: Arc<Semaphore>,
     ordinals: HashMap<u64, u64>,
-    waiting: usize,
     started: usize,
     deliveries: u64,
     outputs: u64,
-    output_bytes: usize,
+    log_bytes: usize,
+    emit_bytes: usize,
+    argument_bytes: usize,
     random_bytes: usize,
     limits: BridgeLimits,
+}
+
+/// A call that has ended. It keeps its place among the running ones until
+/// its outcome is delivered, so that outcomes don't pile up.
+struct Finished {
+    id: u32,
+    settled: Settled,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Finished {
+    fn new(id: u32, settled: Settled) -> Self {
+        Self { id, settled, _place: None }
+    }
 }
 
 struct BridgeLimits {
@@ -160,11 +183,12 @@ impl Bridge {
             running: JoinSet::new(),
             permits: Arc::new(Semaphore::new(limits.outstanding_calls)),
             ordinals: HashMap::new(),
-            waiting: 0,
             started: 0,
             deliveries: 0,
             outputs: 0,
-            output_bytes: 0,
+            log_bytes: 0,
+            emit_bytes: 0,
+            argument_bytes: 0,
             random_bytes: 0,
             limits: BridgeLimits {
                 total_calls: limits.total_calls,
@@ -180,6 +204,13 @@ impl Bridge {
             return Err(Ended::error(
                 FaultKind::Denied,
                 format!("it made more than {} calls", self.limits.total_calls),
+            ));
+        }
+        self.argument_bytes += call.args.len();
+        if self.argument_bytes > ARGUMENT_BYTES {
+            return Err(Ended::error(
+                FaultKind::Denied,
+                format!("its outstanding calls hold more than {ARGUMENT_BYTES} bytes of arguments"),
             ));
         }
         let id = u32::try_from(self.started).expect("the limit of calls fits");
@@ -211,7 +242,7 @@ impl Bridge {
         recorded: RecordedCall,
     ) -> wasmtime::Result<Option<AbortHandle>> {
         let path = full_path(call);
-        if path != recorded.path || call.args != recorded.args {
+        if path != recorded.path || call.args != recorded.args || call.options != recorded.options {
             return Err(self.diverge(
                 format!("{}({})", recorded.path, excerpt(&recorded.args)),
                 format!("{path}({})", excerpt(&call.args)),
@@ -222,16 +253,10 @@ impl Bridge {
         match recorded.outcome {
             None => Ok(Some(self.run(id, call.clone()))),
             Some(settled) if self.history.deliveries.contains(&key) => {
-                self.history.calls.insert(
-                    key,
-                    RecordedCall {
-                        outcome: Some(settled),
-                        ..recorded
-                    },
-                );
+                self.history.calls.insert(key, RecordedCall { outcome: Some(settled), ..recorded });
                 Ok(None)
             }
-            Some(settled) => Ok(Some(self.running.spawn(async move { (id, settled) }))),
+            Some(settled) => Ok(Some(self.running.spawn(async move { Finished::new(id, settled) }))),
         }
     }
 
@@ -240,16 +265,14 @@ impl Bridge {
             let milliseconds = timer_ms(&call.args);
             return self.running.spawn(async move {
                 tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-                (id, Settled::Ok("null".into()))
+                Finished::new(id, Settled::Ok("null".into()))
             });
         }
         let (host, permits) = (self.host.clone(), self.permits.clone());
         self.running.spawn(async move {
-            let _permit = permits
-                .acquire_owned()
-                .await
-                .expect("the semaphore is never closed");
-            (id, host.call(call).await)
+            let place = permits.acquire_owned().await.expect("the semaphore is never closed");
+            let settled = host.call(call).await;
+            Finished { id, settled, _place: Some(place) }
         })
     }
 
@@ -266,9 +289,9 @@ impl Bridge {
                 return Err(Ended::error(FaultKind::Cancelled, "it waits for a person"));
             };
             match finished {
-                Ok((_, Settled::Waiting)) => self.waiting += 1,
-                Ok((id, settled)) => {
-                    if let Some((call, _)) = self.calls.remove(&id) {
+                Ok(Finished { settled: Settled::Waiting, .. }) => {}
+                Ok(Finished { id, settled, .. }) => {
+                    if let Some(call) = self.forget(id) {
                         return Ok(Some((id, self.deliver(&call, settled))));
                     }
                 }
@@ -279,16 +302,9 @@ impl Bridge {
     }
 
     fn deliver_recorded(&mut self, key: (u64, u64)) -> wasmtime::Result<(u32, Outcome)> {
-        let id = self
-            .calls
-            .iter()
-            .find(|(_, (call, _))| (call.scope, call.ordinal) == key)
-            .map(|(id, _)| *id);
-        let recorded = self
-            .history
-            .calls
-            .remove(&key)
-            .and_then(|call| Some((call.path, call.outcome?)));
+        let id =
+            self.calls.iter().find(|(_, (call, _))| (call.scope, call.ordinal) == key).map(|(id, _)| *id);
+        let recorded = self.history.calls.remove(&key).and_then(|call| Some((call.path, call.outcome?)));
         let (Some(id), Some((path, settled))) = (id, recorded) else {
             return Err(self.diverge(
                 format!("the outcome of call {} of scope {}", key.1, key.0),
@@ -296,7 +312,7 @@ impl Bridge {
             ));
         };
         tracing::trace!(path, delivery = self.deliveries, "delivered again");
-        self.calls.remove(&id);
+        self.forget(id);
         self.deliveries += 1;
         Ok((id, outcome(settled)))
     }
@@ -308,35 +324,38 @@ impl Bridge {
     }
 
     fn cancel(&mut self, id: u32) {
-        if let Some((_, Some(handle))) = self.calls.remove(&id) {
+        let handle = self.calls.get_mut(&id).and_then(|(_, handle)| handle.take());
+        if let Some(handle) = handle {
             handle.abort();
         }
+        self.forget(id);
     }
 
+    /// A call that is over: its arguments count no longer.
+    fn forget(&mut self, id: u32) -> Option<Call> {
+        let (call, _) = self.calls.remove(&id)?;
+        self.argument_bytes -= call.args.len();
+        Some(call)
+    }
+
+    /// Keeps a line or a value. A log that is full says so once and loses
+    /// what comes after; a program that emits too much is ended.
     fn output(&mut self, level: Option<&'static str>, body: String) -> wasmtime::Result<()> {
-        self.output_bytes += body.len();
-        let limit = if level.is_some() {
-            self.limits.log_bytes
-        } else {
-            self.limits.emit_bytes
-        };
-        if self.output_bytes > limit {
-            return match level {
-                Some(_) if self.output_bytes - body.len() > limit => Ok(()),
-                Some(_) => {
-                    self.write(
-                        Some("warn"),
-                        format!("the log is full: {limit} bytes are kept"),
-                    );
-                    Ok(())
-                }
-                None => Err(Ended::error(
-                    FaultKind::Denied,
-                    format!("it emitted more than {limit} bytes"),
-                )),
-            };
+        let cost = body.len() + OUTPUT_OVERHEAD_BYTES;
+        if level.is_none() {
+            self.emit_bytes += cost;
+            if self.emit_bytes > self.limits.emit_bytes {
+                let message = format!("it emitted more than {} bytes", self.limits.emit_bytes);
+                return Err(Ended::error(FaultKind::Denied, message));
+            }
+            self.write(None, body);
+        } else if self.log_bytes + cost <= self.limits.log_bytes {
+            self.log_bytes += cost;
+            self.write(level, body);
+        } else if self.log_bytes <= self.limits.log_bytes {
+            self.log_bytes = self.limits.log_bytes + 1;
+            self.write(Some("warn"), format!("the log is full: {} bytes are kept", self.limits.log_bytes));
         }
-        self.write(level, body);
         Ok(())
     }
 
@@ -344,11 +363,7 @@ impl Bridge {
         let sequence = self.outputs;
         self.outputs += 1;
         if sequence >= self.history.outputs {
-            self.host.output(Output {
-                sequence,
-                level,
-                body,
-            });
+            self.host.output(Output { sequence, level, body });
         }
     }
 
@@ -362,12 +377,7 @@ impl Bridge {
         } else {
             now_ms().max(self.inputs.clock.last().map_or(0, |(_, value)| *value))
         };
-        if self
-            .inputs
-            .clock
-            .last()
-            .is_none_or(|(_, last)| *last != value)
-        {
+        if self.inputs.clock.last().is_none_or(|(_, last)| *last != value) {
             self.inputs.clock.push((reading, value));
         }
         value
@@ -375,7 +385,7 @@ impl Bridge {
 
     fn random(&mut self, len: u32) -> wasmtime::Result<Vec<u8>> {
         let len = len as usize;
-        self.random_bytes = self.random_bytes.saturating_add(len);
+        self.random_bytes = self.random_bytes.saturating_add(len).saturating_add(OUTPUT_OVERHEAD_BYTES);
         if self.random_bytes > RANDOM_BYTES {
             return Err(Ended::error(
                 FaultKind::Denied,
@@ -385,15 +395,13 @@ impl Bridge {
         let bytes = match self.history.inputs.random.get(self.inputs.random.len()) {
             Some(recorded) if recorded.len() == len => recorded.clone(),
             Some(recorded) => {
-                return Err(self.diverge(
-                    format!("{} random bytes", recorded.len()),
-                    format!("{len} random bytes"),
-                ));
+                return Err(
+                    self.diverge(format!("{} random bytes", recorded.len()), format!("{len} random bytes"))
+                );
             }
             None => {
                 let mut bytes = vec![0; len];
-                getrandom::fill(&mut bytes)
-                    .map_err(|error| wasmtime::Error::msg(error.to_string()))?;
+                getrandom::fill(&mut bytes).map_err(|error| wasmtime::Error::msg(error.to_string()))?;
                 bytes
             }
         };
@@ -403,10 +411,7 @@ impl Bridge {
 
     fn diverge(&mut self, recorded: String, found: String) -> wasmtime::Error {
         self.ended = Some(BridgeEnd::Diverged { recorded, found });
-        Ended::error(
-            FaultKind::Cancelled,
-            "the program does not do what its journal says",
-        )
+        Ended::error(FaultKind::Cancelled, "the program does not do what its journal says")
     }
 }
 
@@ -469,9 +474,7 @@ fn timer_ms(args: &str) -> u64 {
     serde_json::from_str::<serde_json::Value>(args)
         .ok()
         .and_then(|args| args.get("ms").and_then(serde_json::Value::as_f64))
-        .map_or(0, |milliseconds| {
-            milliseconds.clamp(0.0, TIMER_MS as f64) as u64
-        })
+        .map_or(0, |milliseconds| milliseconds.clamp(0.0, TIMER_MS as f64) as u64)
 }
 
 fn excerpt(text: &str) -> String {
@@ -482,8 +485,6 @@ fn excerpt(text: &str) -> String {
 }
 
 fn now_ms() -> u64 {
-    let elapsed = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,9 +9,7 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -30,10 +28,7 @@ impl CompiledCache {
     /// # Errors
     /// When it can't be made, or belongs to somebody else.
     pub fn open(directory: &Path) -> io::Result<Self> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let metadata = fs::metadata(directory)?;
         if metadata.uid() != rustix::process::getuid().as_raw() {
             return Err(io::Error::new(
@@ -44,9 +39,7 @@ impl CompiledCache {
         if metadata.permissions().mode() & 0o077 != 0 {
             fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
         }
-        Ok(Self {
-            directory: directory.to_owned(),
-        })
+        Ok(Self { directory: directory.to_owned() })
     }
 
     /// Loads a component's native code, when it is there, whole and of this
@@ -66,11 +59,7 @@ impl CompiledCache {
 
     /// Keeps native code. Failing to is no fault: it is compiled again.
     pub(crate) fn keep(&self, engine: &Engine, component: &str, code: &[u8]) {
-        let name = format!(
-            "{}{}.cwasm",
-            prefix(engine, component),
-            hex::encode(Sha256::digest(code))
-        );
+        let name = format!("{}{}.cwasm", prefix(engine, component), hex::encode(Sha256::digest(code)));
         if let Err(error) = write_then_rename(&self.directory.join(&name), code) {
             tracing::warn!(%error, name, "could not keep compiled code");
         }
@@ -92,15 +81,12 @@ impl CompiledCache {
 
     /// The file whose name begins so and ends in the digest of its content.
     fn find(&self, prefix: &str) -> Option<PathBuf> {
-        fs::read_dir(&self.directory)
-            .ok()?
-            .flatten()
-            .find_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                let digest = name.strip_prefix(prefix)?.strip_suffix(".cwasm")?;
-                let code = fs::read(entry.path()).ok()?;
-                (hex::encode(Sha256::digest(&code)) == digest).then(|| entry.path())
-            })
+        fs::read_dir(&self.directory).ok()?.flatten().find_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let digest = name.strip_prefix(prefix)?.strip_suffix(".cwasm")?;
+            let code = fs::read(entry.path()).ok()?;
+            (hex::encode(Sha256::digest(&code)) == digest).then(|| entry.path())
+        })
     }
 }
 
@@ -113,12 +99,8 @@ fn prefix(engine: &Engine, component: &str) -> String {
 
 fn write_then_rename(path: &Path, code: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(code)?;
     file.sync_all()?;
     fs::rename(&temporary, path)
@@ -130,8 +112,7 @@ mod tests {
     use crate::engine::{EMPTY_COMPONENT, Engines};
 
     fn cache(name: &str) -> (PathBuf, CompiledCache) {
-        let directory =
-            std::env::temp_dir().join(format!("executor-cwasm-{name}-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("executor-cwasm-{name}-{}", std::process::id()));
         let cache = CompiledCache::open(&directory).expect("a temporary directory can be made");
         (directory, cache)
     }
@@ -141,31 +122,17 @@ mod tests {
         let engines = Engines::new().expect("this machine runs the profile");
         let (directory, cache) = cache("change");
         assert!(cache.load(engines.pooled(), "a").is_none());
-        let code = engines
-            .roomy()
-            .precompile_component(EMPTY_COMPONENT)
-            .expect("it compiles");
+        let code = engines.roomy().precompile_component(EMPTY_COMPONENT).expect("it compiles");
         cache.keep(engines.roomy(), "a", &code);
-        assert!(
-            cache.load(engines.pooled(), "a").is_some(),
-            "either engine loads it"
-        );
+        assert!(cache.load(engines.pooled(), "a").is_some(), "either engine loads it");
 
-        let path = cache
-            .find(&prefix(engines.pooled(), "a"))
-            .expect("it is there");
+        let path = cache.find(&prefix(engines.pooled(), "a")).expect("it is there");
         let mut changed = code.clone();
         *changed.last_mut().expect("it is not empty") ^= 1;
         fs::write(&path, &changed).expect("the directory is ours");
-        assert!(
-            cache.load(engines.pooled(), "a").is_none(),
-            "one changed bit is noticed"
-        );
+        assert!(cache.load(engines.pooled(), "a").is_none(), "one changed bit is noticed");
         fs::write(&path, &code[..10]).expect("the directory is ours");
-        assert!(
-            cache.load(engines.pooled(), "a").is_none(),
-            "a truncated file is noticed"
-        );
+        assert!(cache.load(engines.pooled(), "a").is_none(), "a truncated file is noticed");
         fs::remove_dir_all(directory).expect("the directory is ours");
     }
 
@@ -174,10 +141,7 @@ mod tests {
         let (directory, _) = cache("private");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).expect("ours");
         CompiledCache::open(&directory).expect("opens again");
-        let mode = fs::metadata(&directory)
-            .expect("it exists")
-            .permissions()
-            .mode();
+        let mode = fs::metadata(&directory).expect("it exists").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         fs::remove_dir_all(directory).expect("the directory is ours");
     }

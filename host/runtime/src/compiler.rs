@@ -48,12 +48,7 @@ pub enum CompileError {
 fn first(diagnostics: &[Diagnostic]) -> String {
     diagnostics.first().map_or_else(
         || "the program does not compile".into(),
-        |first| {
-            format!(
-                "{}:{}:{}: {}",
-                first.path, first.line, first.column, first.message
-            )
-        },
+        |first| format!("{}:{}:{}: {}", first.path, first.line, first.column, first.message),
     )
 }
 
@@ -71,19 +66,13 @@ impl Compiler {
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
         let engine = loader.engines.pooled().clone();
-        let component = loader
-            .component(&engine, &identity, World::Compiler, bytes)
-            .await?;
+        let component = loader.component(&engine, &identity, World::Compiler, bytes).await?;
         let mut linker: Linker<Guest<()>> = Linker::new(&engine);
         let pre = crate::wasi::add_to_linker(&mut linker)
             .and_then(|()| linker.instantiate_pre(&component))
             .and_then(TypescriptPre::new)
             .map_err(|source| prepare_error(&identity, source))?;
-        Ok(Self {
-            identity,
-            engine,
-            pre,
-        })
+        Ok(Self { identity, engine, pre })
     }
 
     /// The compiler: its digest is part of the key that its output is kept by.
@@ -103,10 +92,7 @@ impl Compiler {
         source: &str,
     ) -> Result<Module, CompileError> {
         let request = compiler::Request {
-            files: vec![compiler::File {
-                path: path.into(),
-                source: source.into(),
-            }],
+            files: vec![compiler::File { path: path.into(), source: source.into() }],
             entries: vec![path.into()],
             allowed_imports: Vec::new(),
             loose: true,
@@ -115,11 +101,7 @@ impl Compiler {
         let output = self.compile(share, &request).await?.map_err(diagnostics)?;
         let module = output.modules.into_iter().next();
         let module = module.ok_or_else(|| CompileError::Diagnostics(Vec::new()))?;
-        Ok(Module {
-            specifier: module.specifier,
-            source: module.source,
-            source_map: module.source_map,
-        })
+        Ok(Module { specifier: module.specifier, source: module.source, source_map: module.source_map })
     }
 
     async fn compile(
@@ -132,10 +114,7 @@ impl Compiler {
         let mut store = guest::store(&self.engine, &limits, ());
         let (result, _) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
             let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
-            instance
-                .executor_compiler_compiler()
-                .call_compile(&mut *store, request)
-                .await
+            instance.executor_compiler_compiler().call_compile(&mut *store, request).await
         })
         .await;
         result

@@ -13,8 +13,7 @@ use crate::limits::Limits;
 
 /// What a sandbox component runs before its snapshot is taken: an empty
 /// program, which leaves a context with the prelude loaded.
-pub(crate) const SNAPSHOT_INIT: &str =
-    "executor:sandbox/engine.load@0.1.0({modules: [], entry: \"\"})";
+pub(crate) const SNAPSHOT_INIT: &str = "executor:sandbox/engine.load@0.1.0({modules: [], entry: \"\"})";
 
 /// A component's identity: a name for people, and the SHA-256 of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,14 +68,12 @@ impl Loader {
     ) -> Result<Component, LoadError> {
         let (loader, engine, name) = (self.clone(), engine.clone(), identity.clone());
         let prepare = move || loader.load_or_compile(&engine, &name, world, &bytes);
-        tokio::task::spawn_blocking(prepare)
-            .await
-            .unwrap_or_else(|panic| {
-                Err(LoadError::Prepare {
-                    name: identity.name.clone(),
-                    source: wasmtime::Error::msg(format!("the compiler panicked: {panic}")),
-                })
+        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|panic| {
+            Err(LoadError::Prepare {
+                name: identity.name.clone(),
+                source: wasmtime::Error::msg(format!("the compiler panicked: {panic}")),
             })
+        })
     }
 
     fn load_or_compile(
@@ -90,16 +87,13 @@ impl Loader {
             return Ok(component);
         }
         check_world(identity, &inspect(bytes)?, world)?;
-        let code = self
-            .compile(world, bytes)
-            .map_err(|source| prepare_error(identity, source))?;
+        let code = self.compile(world, bytes).map_err(|source| prepare_error(identity, source))?;
         self.cache.keep(engine, &identity.digest, &code);
         if let Some(component) = self.cache.load(engine, &identity.digest) {
             return Ok(component);
         }
         // SAFETY: the bytes are this engine's own output of a moment ago.
-        unsafe { Component::deserialize(engine, &code) }
-            .map_err(|source| prepare_error(identity, source))
+        unsafe { Component::deserialize(engine, &code) }.map_err(|source| prepare_error(identity, source))
     }
 
     fn compile(&self, world: World, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
@@ -143,8 +137,5 @@ fn check_world(identity: &Identity, artifact: &Artifact, wanted: World) -> Resul
 }
 
 pub(crate) fn prepare_error(identity: &Identity, source: wasmtime::Error) -> LoadError {
-    LoadError::Prepare {
-        name: identity.name.clone(),
-        source,
-    }
+    LoadError::Prepare { name: identity.name.clone(), source }
 }

@@ -86,10 +86,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     pub(crate) fn error(kind: FaultKind, message: impl Into<String>) -> wasmtime::Error {
-        wasmtime::Error::new(Self {
-            kind,
-            message: message.into(),
-        })
+        wasmtime::Error::new(Self { kind, message: message.into() })
     }
 }
 
@@ -106,28 +103,16 @@ pub(crate) fn classify(error: &wasmtime::Error, memory_denied: bool) -> (FaultKi
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => (FaultKind::OutOfFuel, "it used up its CPU budget".into()),
-        _ if memory_denied => (
-            FaultKind::OutOfMemory,
-            "it needs more memory than it may have".into(),
-        ),
-        Some(Trap::StackOverflow) => (
-            FaultKind::Trap,
-            "it recursed too deeply and exhausted its stack".into(),
-        ),
+        _ if memory_denied => (FaultKind::OutOfMemory, "it needs more memory than it may have".into()),
+        Some(Trap::StackOverflow) => {
+            (FaultKind::Trap, "it recursed too deeply and exhausted its stack".into())
+        }
         Some(trap) => (FaultKind::Trap, format!("it trapped: {trap}")),
-        None => (
-            FaultKind::Trap,
-            format!("it broke a rule of its interface: {}", first_line(error)),
-        ),
+        None => (FaultKind::Trap, format!("it broke a rule of its interface: {}", first_line(error))),
     }
 }
 
 fn first_line(error: &wasmtime::Error) -> String {
     let text = format!("{error:#}");
-    text.lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(300)
-        .collect()
+    text.lines().next().unwrap_or_default().chars().take(300).collect()
 }

@@ -24,10 +24,7 @@ impl<S: Send + 'static> WasiView for Guest<S> {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let log = &self.log;
         let ctx = self.wasi.get_or_insert_with(|| wasi::inert(log));
-        WasiCtxView {
-            ctx,
-            table: &mut self.table,
-        }
+        WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
@@ -43,26 +40,14 @@ pub struct Usage {
 }
 
 /// A store for one call, with its bounds set.
-pub(crate) fn store<S: Send + 'static>(
-    engine: &Engine,
-    limits: &Limits,
-    seam: S,
-) -> Store<Guest<S>> {
+pub(crate) fn store<S: Send + 'static>(engine: &Engine, limits: &Limits, seam: S) -> Store<Guest<S>> {
     let log = GuestLog::new(limits.log_bytes);
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.handles);
-    let guest = Guest {
-        seam,
-        table,
-        wasi: None,
-        log,
-        bounds: Bounds::new(limits),
-    };
+    let guest = Guest { seam, table, wasi: None, log, bounds: Bounds::new(limits) };
     let mut store = Store::new(engine, guest);
     store.limiter(|guest| &mut guest.bounds);
-    store
-        .set_fuel(limits.fuel)
-        .expect("the profile counts fuel");
+    store.set_fuel(limits.fuel).expect("the profile counts fuel");
     store
         .fuel_async_yield_interval(Some(FUEL_YIELD_INTERVAL))
         .expect("the profile counts fuel and the interval is not zero");
@@ -103,18 +88,10 @@ pub(crate) async fn call<S: Send + 'static, T>(
 
 fn ended<S>(component: &str, guest: &Guest<S>, error: wasmtime::Error) -> CallError {
     if error.is::<wasmtime::PoolConcurrencyLimitError>() {
-        return CallError::Host {
-            component: component.to_owned(),
-            source: error,
-        };
+        return CallError::Host { component: component.to_owned(), source: error };
     }
     let (kind, message) = classify(&error, guest.bounds.memory_denied);
-    CallError::Guest(Fault {
-        kind,
-        component: component.to_owned(),
-        message,
-        log: guest.log.tail(),
-    })
+    CallError::Guest(Fault { kind, component: component.to_owned(), message, log: guest.log.tail() })
 }
 
 impl<S> Guest<S> {
@@ -152,9 +129,7 @@ impl ResourceLimiter for Bounds {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let used = self
-            .memory_used
-            .saturating_add(desired.saturating_sub(current));
+        let used = self.memory_used.saturating_add(desired.saturating_sub(current));
         if used > self.memory_bytes {
             self.memory_denied = true;
             return Ok(false);

@@ -24,8 +24,8 @@ mod share;
 mod wasi;
 
 pub use adapter::{
-    Adapter, AdapterContext, AdapterError, AdapterFailure, AdapterInfo, Detection, Document,
-    Indexed, Probe, Progress, ToolCall, ToolOutcome, ToolResponse,
+    Adapter, AdapterContext, AdapterError, AdapterFailure, AdapterInfo, Detection, Document, Indexed, Probe,
+    Progress, ToolCall, ToolOutcome, ToolResponse,
 };
 pub use artifact::{Artifact, ArtifactError, World, inspect};
 pub use bridge::{BridgeHost, Call, History, Inputs, Output, RecordedCall, Settled, full_path};
@@ -33,9 +33,8 @@ pub use cache::CompiledCache;
 pub use compiler::{CompileError, Compiler, Diagnostic};
 pub use component::{Identity, LoadError};
 pub use egress::{
-    Capture, Credential, CredentialMethod, Egress, EgressError, Fetched, HostPort, Location,
-    MethodRule, Observer, Origin, OriginError, Outgoing, Placement, RequestPreview, RequestRecord,
-    Scope, Secret,
+    Capture, Credential, CredentialMethod, Egress, EgressError, Fetched, HostPort, Location, MethodRule,
+    Observer, Origin, OriginError, Outgoing, Placement, RequestPreview, RequestRecord, Scope, Secret,
 };
 pub use engine::Engines;
 pub use fault::{CallError, Fault, FaultKind};

@@ -18,8 +18,8 @@ pub const FUEL_PER_SECOND: u64 = 1_500_000_000;
 pub const FUEL_YIELD_INTERVAL: u64 = 500_000;
 
 /// Wasm stack of a guest. QuickJS turns deep recursion into a RangeError
-/// from 2 MiB on; the TypeScript parser wants four.
-pub const WASM_STACK_BYTES: usize = 4 * MIB;
+/// from 2 MiB on; deep `JSON.parse` and the TypeScript parser want eight.
+pub const WASM_STACK_BYTES: usize = 8 * MIB;
 
 /// Native stack of a guest's fiber: the wasm stack and room for host calls.
 pub const FIBER_STACK_BYTES: usize = WASM_STACK_BYTES + MIB;
@@ -100,11 +100,7 @@ impl Limits {
 
     /// `describe` and `detect`, which look and answer.
     pub fn adapter_detect() -> Self {
-        Self {
-            fuel: 20 * FUEL_PER_SECOND,
-            wall: Duration::from_secs(30),
-            ..Self::adapter_index()
-        }
+        Self { fuel: 20 * FUEL_PER_SECOND, wall: Duration::from_secs(30), ..Self::adapter_index() }
     }
 
     /// Compiling the modules of one program.

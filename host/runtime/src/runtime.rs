@@ -42,25 +42,16 @@ impl Runtime {
     /// can't be used.
     pub fn new(cache: &Path) -> Result<Self, RuntimeError> {
         let engines = Engines::new().map_err(RuntimeError::Engine)?;
-        let cache = CompiledCache::open(cache).map_err(|source| RuntimeError::Cache {
-            path: cache.display().to_string(),
-            source,
-        })?;
-        Ok(Self {
-            loader: Loader { engines, cache },
-            egress: Arc::default(),
-        })
+        let cache = CompiledCache::open(cache)
+            .map_err(|source| RuntimeError::Cache { path: cache.display().to_string(), source })?;
+        Ok(Self { loader: Loader { engines, cache }, egress: Arc::default() })
     }
 
     /// Makes a JavaScript engine ready: compiled, initialised, snapshotted.
     ///
     /// # Errors
     /// When the bytes are no such component, or it can't be made ready.
-    pub async fn sandbox(
-        &self,
-        identity: Identity,
-        bytes: Arc<[u8]>,
-    ) -> Result<Sandbox, LoadError> {
+    pub async fn sandbox(&self, identity: Identity, bytes: Arc<[u8]>) -> Result<Sandbox, LoadError> {
         Sandbox::load(&self.loader, identity, bytes).await
     }
 
@@ -68,11 +59,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Runtime::sandbox`].
-    pub async fn compiler(
-        &self,
-        identity: Identity,
-        bytes: Arc<[u8]>,
-    ) -> Result<Compiler, LoadError> {
+    pub async fn compiler(&self, identity: Identity, bytes: Arc<[u8]>) -> Result<Compiler, LoadError> {
         Compiler::load(&self.loader, identity, bytes).await
     }
 
@@ -80,11 +67,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Runtime::sandbox`].
-    pub async fn adapter(
-        &self,
-        identity: Identity,
-        bytes: Arc<[u8]>,
-    ) -> Result<Adapter, LoadError> {
+    pub async fn adapter(&self, identity: Identity, bytes: Arc<[u8]>) -> Result<Adapter, LoadError> {
         Adapter::load(&self.loader, self.egress.clone(), identity, bytes).await
     }
 

@@ -94,18 +94,12 @@ impl Sandbox {
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
         let engine = loader.engines.pooled().clone();
-        let component = loader
-            .component(&engine, &identity, World::Sandbox, bytes)
-            .await?;
+        let component = loader.component(&engine, &identity, World::Sandbox, bytes).await?;
         let pre = linker(&engine)
             .and_then(|linker| linker.instantiate_pre(&component))
             .and_then(SandboxPre::new)
             .map_err(|source| prepare_error(&identity, source))?;
-        Ok(Self {
-            identity,
-            engine,
-            pre,
-        })
+        Ok(Self { identity, engine, pre })
     }
 
     /// The engine that runs: its digest is pinned by executions that wait.
@@ -118,27 +112,18 @@ impl Sandbox {
     /// Dropping the future ends the guest and cancels its calls.
     pub async fn run(&self, share: &Share, request: RunRequest, host: Arc<dyn BridgeHost>) -> Run {
         let _permit = share.sandbox().await;
-        let RunRequest {
-            module,
-            input,
-            history,
-            limits,
-        } = request;
+        let RunRequest { module, input, history, limits } = request;
         let mut store = guest::store(&self.engine, &limits, Bridge::new(host, history, &limits));
         let module = engine::Module {
             specifier: module.specifier,
             source: module.source,
             source_map: module.source_map,
         };
-        let (result, usage) =
-            guest::call(&self.identity.name, &limits, &mut store, async |store| {
-                let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
-                instance
-                    .executor_sandbox_engine()
-                    .call_run(&mut *store, &module, &input)
-                    .await
-            })
-            .await;
+        let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+            let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
+            instance.executor_sandbox_engine().call_run(&mut *store, &module, &input).await
+        })
+        .await;
         let end = match store.data_mut().seam.ended.take() {
             Some(BridgeEnd::Suspended) => {
                 RunEnd::Suspended(std::mem::take(&mut store.data_mut().seam.inputs))

@@ -47,9 +47,5 @@ impl Share {
 }
 
 async fn place(semaphore: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    semaphore
-        .clone()
-        .acquire_owned()
-        .await
-        .expect("the semaphore is never closed")
+    semaphore.clone().acquire_owned().await.expect("the semaphore is never closed")
 }

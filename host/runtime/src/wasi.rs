@@ -43,10 +43,7 @@ pub(crate) struct GuestLog {
 
 impl GuestLog {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            bytes: Arc::default(),
-            capacity,
-        }
+        Self { bytes: Arc::default(), capacity }
     }
 
     /// The end of the log as text, without control characters but newlines.

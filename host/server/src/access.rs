@@ -31,17 +31,8 @@ impl Access {
     ) -> Result<Self, ServeError> {
         let port = address.port();
         let mut hosts = Vec::new();
-        let own = if address.is_ipv6() {
-            format!("[{}]", address.ip())
-        } else {
-            address.ip().to_string()
-        };
-        for name in [
-            "localhost".to_owned(),
-            "127.0.0.1".to_owned(),
-            "[::1]".to_owned(),
-            own,
-        ] {
+        let own = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
+        for name in ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), own] {
             hosts.push(format!("{name}:{port}"));
             if port == 80 {
                 hosts.push(name);
@@ -57,63 +48,32 @@ impl Access {
                 }
                 None => {
                     return Err(ServeError::AllowHost {
-                        given: given
-                            .chars()
-                            .filter(|c| !c.is_control())
-                            .take(120)
-                            .collect(),
+                        given: given.chars().filter(|c| !c.is_control()).take(120).collect(),
                     });
                 }
             }
         }
-        let origins = hosts
-            .iter()
-            .flat_map(|host| [format!("http://{host}"), format!("https://{host}")])
-            .collect();
-        Ok(Self {
-            hosts,
-            origins,
-            token_matches: Box::new(token_matches),
-        })
+        let origins =
+            hosts.iter().flat_map(|host| [format!("http://{host}"), format!("https://{host}")]).collect();
+        Ok(Self { hosts, origins, token_matches: Box::new(token_matches) })
     }
 
     /// Refuses a request that was made for another site, or by one.
     pub(crate) fn check_site(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
         let mut named = headers.get_all(HOST).iter();
         let (Some(host), None) = (named.next(), named.next()) else {
-            return Err(Failure::host_denied(
-                "a request needs exactly one Host header",
-            ));
+            return Err(Failure::host_denied("a request needs exactly one Host header"));
         };
-        let known = |text: &str| {
-            self.hosts
-                .iter()
-                .any(|host| host.eq_ignore_ascii_case(text))
-        };
+        let known = |text: &str| self.hosts.iter().any(|host| host.eq_ignore_ascii_case(text));
         if !host.to_str().is_ok_and(known) {
-            return Err(Failure::host_denied(
-                "the Host header names no host of this daemon",
-            ));
+            return Err(Failure::host_denied("the Host header names no host of this daemon"));
         }
         // A request line may name a host as well (RFC 9112, absolute form).
-        if !uri
-            .authority()
-            .is_none_or(|authority| known(authority.as_str()))
-        {
-            return Err(Failure::host_denied(
-                "the request's target names no host of this daemon",
-            ));
+        if !uri.authority().is_none_or(|authority| known(authority.as_str())) {
+            return Err(Failure::host_denied("the request's target names no host of this daemon"));
         }
-        let ours = |text: &str| {
-            self.origins
-                .iter()
-                .any(|origin| origin.eq_ignore_ascii_case(text))
-        };
-        if headers
-            .get_all(ORIGIN)
-            .iter()
-            .all(|origin| origin.to_str().is_ok_and(ours))
-        {
+        let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
+        if headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(ours)) {
             Ok(())
         } else {
             Err(Failure::origin_denied())
@@ -126,16 +86,8 @@ impl Access {
         let (Some(authorization), None) = (given.next(), given.next()) else {
             return Err(Failure::unauthorized());
         };
-        let token = authorization
-            .to_str()
-            .ok()
-            .and_then(bearer)
-            .ok_or_else(Failure::unauthorized)?;
-        if (self.token_matches)(token) {
-            Ok(())
-        } else {
-            Err(Failure::unauthorized())
-        }
+        let token = authorization.to_str().ok().and_then(bearer).ok_or_else(Failure::unauthorized)?;
+        if (self.token_matches)(token) { Ok(()) } else { Err(Failure::unauthorized()) }
     }
 }
 
@@ -156,14 +108,7 @@ fn checked(name: &str) -> Option<WithPort> {
         Some(rest) => {
             let (address, after) = rest.split_once(']')?;
             address.parse::<std::net::Ipv6Addr>().ok()?;
-            (
-                "",
-                if after.is_empty() {
-                    None
-                } else {
-                    Some(after.strip_prefix(':')?)
-                },
-            )
+            ("", if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
         }
         None => match name.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -171,18 +116,13 @@ fn checked(name: &str) -> Option<WithPort> {
         },
     };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    let named =
-        name.starts_with('[') || !host.is_empty() && host.len() <= 253 && host.bytes().all(plain);
+    let named = name.starts_with('[') || !host.is_empty() && host.len() <= 253 && host.bytes().all(plain);
     if !named {
         return None;
     }
     match port {
         None => Some(WithPort::No),
-        Some(port) => port
-            .parse::<u16>()
-            .ok()
-            .filter(|&port| port > 0)
-            .map(|_| WithPort::Yes),
+        Some(port) => port.parse::<u16>().ok().filter(|&port| port > 0).map(|_| WithPort::Yes),
     }
 }
 
@@ -241,21 +181,9 @@ mod tests {
             check(&[("host", host)], "/", false);
         }
         check(&[], "/", false);
-        check(
-            &[("host", "localhost:4788"), ("host", "evil.test")],
-            "/",
-            false,
-        );
-        check(
-            &[("host", "localhost:4788")],
-            "http://evil.test/v1/health",
-            false,
-        );
-        check(
-            &[("host", "localhost:4788")],
-            "http://localhost:4788/v1/health",
-            true,
-        );
+        check(&[("host", "localhost:4788"), ("host", "evil.test")], "/", false);
+        check(&[("host", "localhost:4788")], "http://evil.test/v1/health", false);
+        check(&[("host", "localhost:4788")], "http://localhost:4788/v1/health", true);
     }
 
     #[test]
@@ -263,46 +191,25 @@ mod tests {
         let host = ("host", "localhost:4788");
         check(&[host, ("origin", "http://localhost:4788")], "/", true);
         check(&[host, ("origin", "https://executor.test")], "/", true);
-        for origin in [
-            "null",
-            "http://evil.test",
-            "http://localhost",
-            "http://localhost:1",
-            "file://",
-            "",
-            "\u{e9}",
-        ] {
+        for origin in
+            ["null", "http://evil.test", "http://localhost", "http://localhost:1", "file://", "", "\u{e9}"]
+        {
             check(&[host, ("origin", origin)], "/", false);
         }
-        check(
-            &[
-                host,
-                ("origin", "http://localhost:4788"),
-                ("origin", "http://evil.test"),
-            ],
-            "/",
-            false,
-        );
+        check(&[host, ("origin", "http://localhost:4788"), ("origin", "http://evil.test")], "/", false);
     }
 
     #[test]
     fn a_daemon_on_ipv6_is_called_so() {
         let access = access("[::1]:80", &["[::2]:81"]).unwrap();
         for host in ["[::1]:80", "[::1]", "localhost", "[::2]:81"] {
-            assert!(
-                access
-                    .check_site(&Uri::from_static("/"), &headers(&[("host", host)]))
-                    .is_ok(),
-                "{host}"
-            );
+            assert!(access.check_site(&Uri::from_static("/"), &headers(&[("host", host)])).is_ok(), "{host}");
         }
     }
 
     #[test]
     fn names_that_are_none_are_refused() {
-        for name in [
-            "", "*", "a b", "http://x", "x:0", "x:y", "[::1", "[x]", "[::1]x", "a/b", "é", ":1",
-        ] {
+        for name in ["", "*", "a b", "http://x", "x:0", "x:y", "[::1", "[x]", "[::1]x", "a/b", "é", ":1"] {
             assert!(access("127.0.0.1:1", &[name]).is_err(), "{name}");
         }
     }
@@ -313,21 +220,11 @@ mod tests {
         let allowed = |pairs: &[(&'static str, &str)]| access.check_token(&headers(pairs)).is_ok();
         assert!(allowed(&[("authorization", "Bearer right")]));
         assert!(allowed(&[("authorization", "bearer right")]));
-        for wrong in [
-            "Bearer wrong",
-            "Bearer",
-            "Basic right",
-            "right",
-            "Bearer right x",
-            "",
-            "Bearer \u{e9}",
-        ] {
+        for wrong in ["Bearer wrong", "Bearer", "Basic right", "right", "Bearer right x", "", "Bearer \u{e9}"]
+        {
             assert!(!allowed(&[("authorization", wrong)]), "{wrong}");
         }
         assert!(!allowed(&[]));
-        assert!(!allowed(&[
-            ("authorization", "Bearer right"),
-            ("authorization", "Bearer wrong")
-        ]));
+        assert!(!allowed(&[("authorization", "Bearer right"), ("authorization", "Bearer wrong")]));
     }
 }

@@ -58,8 +58,7 @@ pub(crate) async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let usual = Arc::new(caller(transport, None));
-    let service =
-        service_fn(move |request| answer(door.clone(), transport, usual.clone(), request));
+    let service = service_fn(move |request| answer(door.clone(), transport, usual.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -89,9 +88,7 @@ async fn answer(
     usual: Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let answer = AssertUnwindSafe(enter(&door, transport, usual, request))
-        .catch_unwind()
-        .await;
+    let answer = AssertUnwindSafe(enter(&door, transport, usual, request)).catch_unwind().await;
     Ok(match answer {
         Ok(Ok(response)) => response,
         Ok(Err(failure)) => failure.into_response(),
@@ -183,19 +180,11 @@ mod tests {
         token: Option<&str>,
         transport: Transport,
     ) -> StatusCode {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .body(Body::empty())
-            .unwrap();
-        request
-            .headers_mut()
-            .insert("host", HeaderValue::from_static(ADDRESS));
+        let mut request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        request.headers_mut().insert("host", HeaderValue::from_static(ADDRESS));
         if let Some(token) = token {
             let value = format!("Bearer {token}");
-            request
-                .headers_mut()
-                .insert("authorization", value.parse().unwrap());
+            request.headers_mut().insert("authorization", value.parse().unwrap());
         }
         let usual = Arc::new(caller(transport, None));
         let door = door(router);
@@ -213,32 +202,15 @@ mod tests {
         let routes = test_routes();
         assert!(routes.len() > 30, "the table has {} routes", routes.len());
         for (method, path) in routes {
-            let expect = if path == HEALTH {
-                StatusCode::OK
-            } else {
-                StatusCode::UNAUTHORIZED
-            };
+            let expect = if path == HEALTH { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
             for token in [None, Some("wrong"), Some("")] {
                 let status = ask(open(), &method, &path, token, Transport::Tcp).await;
                 assert_eq!(status, expect, "{method} {path} {token:?}");
             }
-            assert_eq!(
-                ask(open(), &method, &path, Some("right"), Transport::Tcp).await,
-                StatusCode::OK
-            );
-            assert_eq!(
-                ask(open(), &method, &path, None, Transport::Unix).await,
-                StatusCode::OK
-            );
+            assert_eq!(ask(open(), &method, &path, Some("right"), Transport::Tcp).await, StatusCode::OK);
+            assert_eq!(ask(open(), &method, &path, None, Transport::Unix).await, StatusCode::OK);
         }
-        for path in [
-            "/",
-            "/nothing",
-            "/v1/health/",
-            "//v1/health",
-            "/v1/health%2f",
-            "/V1/HEALTH",
-        ] {
+        for path in ["/", "/nothing", "/v1/health/", "//v1/health", "/v1/health%2f", "/V1/HEALTH"] {
             let status = ask(open(), "GET", path, None, Transport::Tcp).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
         }
@@ -249,22 +221,10 @@ mod tests {
         let router = Router::new().route("/x", get(|| async { panic!("oh {}", 1) as StatusCode }));
         let (client, server) = tokio::io::duplex(64 * 1024);
         let (_stop, stopped) = watch::channel(false);
-        let serving = tokio::spawn(serve(
-            Arc::new(door(router)),
-            server,
-            Transport::Unix,
-            stopped,
-        ));
-        let text = exchange(
-            client,
-            "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
-        )
-        .await;
+        let serving = tokio::spawn(serve(Arc::new(door(router)), server, Transport::Unix, stopped));
+        let text = exchange(client, "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
         assert!(text.starts_with("HTTP/1.1 500"), "{text}");
-        assert!(
-            text.contains("\"correlation\":\"") && !text.contains("oh 1"),
-            "{text}"
-        );
+        assert!(text.contains("\"correlation\":\"") && !text.contains("oh 1"), "{text}");
         serving.await.unwrap();
     }
 
@@ -286,10 +246,7 @@ mod tests {
         stop.send(true).unwrap();
         go.notify_one();
         let text = asking.await.unwrap();
-        assert!(
-            text.starts_with("HTTP/1.1 200") && text.ends_with("done"),
-            "{text}"
-        );
+        assert!(text.starts_with("HTTP/1.1 200") && text.ends_with("done"), "{text}");
         serving.await.unwrap();
     }
 
@@ -304,10 +261,7 @@ mod tests {
     fn a_client_says_who_it_is_within_bounds() {
         let named = |name: &str| {
             let mut headers = HeaderMap::new();
-            headers.insert(
-                CLIENT_HEADER,
-                HeaderValue::from_bytes(name.as_bytes()).unwrap(),
-            );
+            headers.insert(CLIENT_HEADER, HeaderValue::from_bytes(name.as_bytes()).unwrap());
             client(&headers).map(str::to_owned)
         };
         assert_eq!(named("claude").as_deref(), Some("claude"));

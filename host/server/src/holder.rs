@@ -30,11 +30,7 @@ pub fn port_holder(port: u16) -> Option<PortHolder> {
         let Ok(text) = fs::read_to_string(table) else {
             continue;
         };
-        sockets.extend(
-            listening(&text, port)
-                .into_iter()
-                .map(|inode| format!("socket:[{inode}]")),
-        );
+        sockets.extend(listening(&text, port).into_iter().map(|inode| format!("socket:[{inode}]")));
     }
     if sockets.is_empty() {
         return None;
@@ -43,10 +39,7 @@ pub fn port_holder(port: u16) -> Option<PortHolder> {
     processes.flatten().find_map(|process| {
         let pid: u32 = process.file_name().to_str()?.parse().ok()?;
         let holds = holds_any(&process.path().join("fd"), &sockets);
-        holds.then(|| PortHolder {
-            pid,
-            command: command(&process.path()),
-        })
+        holds.then(|| PortHolder { pid, command: command(&process.path()) })
     })
 }
 
@@ -58,14 +51,11 @@ fn listening(table: &str, port: u16) -> Vec<u64> {
     let mut inodes = Vec::new();
     for row in table.lines().skip(1) {
         let fields: Vec<&str> = row.split_whitespace().collect();
-        let (Some(local), Some(&state), Some(inode)) =
-            (fields.get(1), fields.get(STATE), fields.get(INODE))
+        let (Some(local), Some(&state), Some(inode)) = (fields.get(1), fields.get(STATE), fields.get(INODE))
         else {
             continue;
         };
-        let found = local
-            .rsplit_once(':')
-            .and_then(|(_, hex)| u16::from_str_radix(hex, 16).ok());
+        let found = local.rsplit_once(':').and_then(|(_, hex)| u16::from_str_radix(hex, 16).ok());
         if found == Some(port) && state == LISTEN {
             inodes.extend(inode.parse::<u64>());
         }
@@ -79,28 +69,16 @@ fn holds_any(descriptors: &Path, sockets: &[String]) -> bool {
     };
     entries.flatten().any(|entry| {
         let target = fs::read_link(entry.path());
-        target.is_ok_and(|target| {
-            sockets
-                .iter()
-                .any(|socket| target.as_os_str() == socket.as_str())
-        })
+        target.is_ok_and(|target| sockets.iter().any(|socket| target.as_os_str() == socket.as_str()))
     })
 }
 
 fn command(process: &Path) -> String {
     let line = fs::read(process.join("cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).replace('\0', " ");
-    let line: String = line
-        .trim()
-        .chars()
-        .filter(|character| !character.is_control())
-        .take(COMMAND_LIMIT)
-        .collect();
-    if line.is_empty() {
-        "unknown".to_owned()
-    } else {
-        line
-    }
+    let line: String =
+        line.trim().chars().filter(|character| !character.is_control()).take(COMMAND_LIMIT).collect();
+    if line.is_empty() { "unknown".to_owned() } else { line }
 }
 
 #[cfg(test)]

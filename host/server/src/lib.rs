@@ -4,10 +4,7 @@
 //! which decodes, makes one call of the control plane, and encodes. Nothing
 //! is decided here but who is asking.
 
-#![cfg_attr(
-    test,
-    expect(clippy::unwrap_used, reason = "a test says what it needs by failing")
-)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
 mod access;
 mod connection;

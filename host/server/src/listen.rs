@@ -69,29 +69,19 @@ pub(crate) async fn tcp(host: IpAddr, port: Port) -> Result<TcpListener, ServeEr
         Port::Auto => 0,
     };
     let address = SocketAddr::new(host, number);
-    TcpListener::bind(address)
-        .await
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => ServeError::PortTaken {
-                port: number,
-                holder: port_holder(number),
-            },
-            _ => ServeError::Address { address, source },
-        })
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => ServeError::PortTaken { port: number, holder: port_holder(number) },
+        _ => ServeError::Address { address, source },
+    })
 }
 
 /// Listens on the home's socket. A file that a dead daemon left is replaced;
 /// one that somebody answers on is not.
 pub(crate) async fn unix(path: &Path) -> Result<UnixListener, ServeError> {
-    let failed = |source| ServeError::Socket {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| ServeError::Socket { path: path.to_owned(), source };
     match tokio::net::UnixStream::connect(path).await {
         Ok(_) => {
-            return Err(ServeError::SocketTaken {
-                path: path.to_owned(),
-            });
+            return Err(ServeError::SocketTaken { path: path.to_owned() });
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -122,10 +112,7 @@ mod tests {
     async fn a_taken_port_names_its_holder() {
         let first = tcp("127.0.0.1".parse().unwrap(), Port::Auto).await.unwrap();
         let port = first.local_addr().unwrap().port();
-        let error = tcp("127.0.0.1".parse().unwrap(), Port::Fixed(port))
-            .await
-            .unwrap_err()
-            .to_string();
+        let error = tcp("127.0.0.1".parse().unwrap(), Port::Fixed(port)).await.unwrap_err().to_string();
         assert!(error.contains(&port.to_string()), "{error}");
         if Path::new("/proc/net/tcp").exists() {
             assert!(error.contains(&std::process::id().to_string()), "{error}");
@@ -137,18 +124,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("executor.sock");
         let first = unix(&path).await.unwrap();
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let taken = unix(&path).await.unwrap_err();
         assert!(matches!(taken, ServeError::SocketTaken { .. }), "{taken}");
         drop(first);
         unix(&path).await.unwrap();
         let deep = directory.path().join("x".repeat(200));
-        assert!(matches!(
-            unix(&deep).await.unwrap_err(),
-            ServeError::Socket { .. }
-        ));
+        assert!(matches!(unix(&deep).await.unwrap_err(), ServeError::Socket { .. }));
     }
 }

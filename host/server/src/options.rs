@@ -21,11 +21,7 @@ pub struct ServeOptions {
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self {
-            host: IpAddr::from([127, 0, 0, 1]),
-            port: Port::Fixed(DEFAULT_PORT),
-            allow_hosts: Vec::new(),
-        }
+        Self { host: IpAddr::from([127, 0, 0, 1]), port: Port::Fixed(DEFAULT_PORT), allow_hosts: Vec::new() }
     }
 }
 

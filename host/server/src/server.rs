@@ -62,14 +62,9 @@ impl Server {
     pub async fn bind(control: Control, options: ServeOptions) -> Result<Self, ServeError> {
         let tcp = listen::tcp(options.host, options.port).await?;
         let asked = SocketAddr::new(options.host, 0);
-        let address = tcp.local_addr().map_err(|source| ServeError::Address {
-            address: asked,
-            source,
-        })?;
+        let address = tcp.local_addr().map_err(|source| ServeError::Address { address: asked, source })?;
         let checking = control.clone();
-        let access = Access::new(address, &options.allow_hosts, move |token| {
-            checking.token_matches(token)
-        })?;
+        let access = Access::new(address, &options.allow_hosts, move |token| checking.token_matches(token))?;
         let socket = control.socket();
         let unix = listen::unix(&socket).await?;
         let (stop, _) = watch::channel(false);
@@ -79,23 +74,9 @@ impl Server {
             "version": env!("CARGO_PKG_VERSION"),
         });
         control.write_status(&note.to_string());
-        let app = App {
-            control,
-            address: url,
-            stop: stop.clone(),
-        };
-        let door = Arc::new(Door {
-            access,
-            router: router(Arc::new(app)),
-        });
-        Ok(Self {
-            tcp,
-            unix,
-            socket,
-            address,
-            door,
-            stop,
-        })
+        let app = App { control, address: url, stop: stop.clone() };
+        let door = Arc::new(Door { access, router: router(Arc::new(app)) });
+        Ok(Self { tcp, unix, socket, address, door, stop })
     }
 
     /// Where it listens.
@@ -109,18 +90,13 @@ impl Server {
         let mut connections = JoinSet::new();
         self.accept(&mut connections, shutdown).await;
         self.stop.send_replace(true);
-        let Self {
-            tcp, unix, socket, ..
-        } = self;
+        let Self { tcp, unix, socket, .. } = self;
         drop((tcp, unix));
         // The next daemon replaces it too; this is for whoever looks.
         let _ = std::fs::remove_file(&socket);
         let finished = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(GRACE, finished).await.is_err() {
-            tracing::warn!(
-                connections = connections.len(),
-                "requests were still running and are cut off"
-            );
+            tracing::warn!(connections = connections.len(), "requests were still running and are cut off");
             connections.shutdown().await;
         }
     }
@@ -165,12 +141,8 @@ impl Server {
     fn take_unix(&self, connections: &mut JoinSet<()>, stream: UnixStream) {
         match same_user(&stream) {
             Ok(true) => {
-                let serving = connection::serve(
-                    self.door.clone(),
-                    stream,
-                    Transport::Unix,
-                    self.stop.subscribe(),
-                );
+                let serving =
+                    connection::serve(self.door.clone(), stream, Transport::Unix, self.stop.subscribe());
                 connections.spawn(serving);
             }
             Ok(false) => tracing::warn!("a process of another user tried the socket"),

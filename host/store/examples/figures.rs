@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use executor_store::{
-    Change, Digest, ExecutionId, ExecutionRow, Executions, Home, Installation, SourceName,
-    SourceRow, Staged, ToolRow, Workspace, WorkspaceName,
+    Change, Digest, ExecutionId, ExecutionRow, Executions, Home, Installation, SourceName, SourceRow, Staged,
+    ToolRow, Workspace, WorkspaceName,
 };
 
 const THREADS: u64 = 32;
@@ -24,23 +24,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let workspace = Workspace::open(&home, &WorkspaceName::parse("default")?, 1)?;
     let cache = executor_store::Cache::open(&home.cache_directory().join("sled"));
     cache.put("a", b"key", b"value");
-    println!(
-        "memory of an open home      {:>10} KiB",
-        resident_kib() - before
-    );
+    println!("memory of an open home      {:>10} KiB", resident_kib() - before);
     syncs(directory.path())?;
     commits(workspace.executions()).await?;
     puts(workspace.executions(), BURST, 1_000_000).await?;
     puts(workspace.executions(), PUTS, 2_000_000).await?;
-    println!(
-        "memory after puts           {:>10} KiB",
-        resident_kib() - before
-    );
+    println!("memory after puts           {:>10} KiB", resident_kib() - before);
     sources(&workspace).await?;
-    println!(
-        "memory after all of it      {:>10} KiB",
-        resident_kib() - before
-    );
+    println!("memory after all of it      {:>10} KiB", resident_kib() - before);
     drop((installation, workspace, cache));
     Ok(())
 }
@@ -53,10 +44,7 @@ fn syncs(directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
         file.write_all(&[7; 4096])?;
         file.sync_data()?;
     }
-    println!(
-        "raw append and fdatasync    {:>10.1} µs",
-        micros(begun, 200)
-    );
+    println!("raw append and fdatasync    {:>10.1} µs", micros(begun, 200));
     Ok(())
 }
 
@@ -65,27 +53,18 @@ async fn commits(executions: &Executions) -> Result<(), Box<dyn std::error::Erro
     for number in 0..200 {
         executions.commit(vec![put(number, 1)]).await?;
     }
-    println!(
-        "one synced commit           {:>10.1} µs",
-        micros(begun, 200)
-    );
+    println!("one synced commit           {:>10.1} µs", micros(begun, 200));
     Ok(())
 }
 
-async fn puts(
-    executions: &Executions,
-    count: u64,
-    first: u64,
-) -> Result<(), Box<dyn std::error::Error>> {
+async fn puts(executions: &Executions, count: u64, first: u64) -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             scope.spawn(move || {
                 for number in 0..count / THREADS {
                     let change = put(first + number, thread);
-                    executions
-                        .commit_behind(vec![change])
-                        .expect("the writer lives");
+                    executions.commit_behind(vec![change]).expect("the writer lives");
                 }
             });
         }
@@ -96,18 +75,9 @@ async fn puts(
     executions.synced().await?;
     let synced = begun.elapsed();
     println!("{count} puts behind, {THREADS} threads: per second");
-    println!(
-        "  accepted                  {:>10.0}",
-        per_second(count, accepted)
-    );
-    println!(
-        "  written                   {:>10.0}",
-        per_second(count, written)
-    );
-    println!(
-        "  synced                    {:>10.0}",
-        per_second(count, synced)
-    );
+    println!("  accepted                  {:>10.0}", per_second(count, accepted));
+    println!("  written                   {:>10.0}", per_second(count, written));
+    println!("  synced                    {:>10.0}", per_second(count, synced));
     Ok(())
 }
 
@@ -119,10 +89,7 @@ async fn sources(workspace: &Workspace) -> Result<(), Box<dyn std::error::Error>
             let row = source(name.clone(), count as u64);
             let begun = Instant::now();
             workspace.replace_source(row, staged).await?;
-            println!(
-                "{count} tools {round:<17}{:>10.1} ms",
-                micros(begun, 1) / 1000.0
-            );
+            println!("{count} tools {round:<17}{:>10.1} ms", micros(begun, 1) / 1000.0);
         }
         let begun = Instant::now();
         for turn in 0..10_000 {
@@ -133,10 +100,7 @@ async fn sources(workspace: &Workspace) -> Result<(), Box<dyn std::error::Error>
         let begun = Instant::now();
         let mut bytes = 0;
         workspace.each_tool(&name, &mut |tool| bytes += tool.input_schema.len())?;
-        println!(
-            "each tool of {count:<15}{:>10.1} ms",
-            micros(begun, 1) / 1000.0
-        );
+        println!("each tool of {count:<15}{:>10.1} ms", micros(begun, 1) / 1000.0);
         assert!(bytes > 0);
     }
     Ok(())
@@ -219,9 +183,7 @@ fn staged(count: usize) -> Staged {
     };
     Staged {
         tools: (0..count).map(tool).collect(),
-        definitions: (0..count)
-            .map(|number| (format!("Definition{number:05}"), "x".repeat(1500)))
-            .collect(),
+        definitions: (0..count).map(|number| (format!("Definition{number:05}"), "x".repeat(1500))).collect(),
         auth_methods: vec![],
         warnings: vec![],
     }
@@ -240,6 +202,5 @@ fn per_second(count: u64, elapsed: Duration) -> f64 {
 fn resident_kib() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
-        .unwrap_or(0)
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }

@@ -144,11 +144,7 @@ impl Blobs {
         limit_bytes: u64,
     ) -> Result<BlobWriter> {
         let number = self.inner.created.fetch_add(1, Ordering::Relaxed);
-        let path = self
-            .inner
-            .directory
-            .join("incoming")
-            .join(number.to_string());
+        let path = self.inner.directory.join("incoming").join(number.to_string());
         let cut = |text: &str| text.chars().take(NAME_LIMIT_CHARACTERS).collect();
         let mut writer = BlobWriter::begin(self.clone(), path, limit_bytes)?;
         writer.name = name.map(cut);
@@ -205,11 +201,7 @@ impl Blobs {
     /// # Errors
     /// The database could not be read.
     pub fn row(&self, digest: &Digest) -> Result<Option<BlobRow>> {
-        self.inner
-            .database
-            .read("reading a blob's record", |connection| {
-                find(connection, digest)
-            })
+        self.inner.database.read("reading a blob's record", |connection| find(connection, digest))
     }
 
     /// How many blobs there are, and their bytes.
@@ -220,10 +212,7 @@ impl Blobs {
         self.inner.database.read("counting blobs", |connection| {
             let sql = "SELECT count(*), ifnull(sum(size), 0) FROM blobs";
             let total = sql::first(connection, sql, [], |row| {
-                Ok(BlobTotal {
-                    count: row.unsigned()?,
-                    bytes: row.unsigned()?,
-                })
+                Ok(BlobTotal { count: row.unsigned()?, bytes: row.unsigned()? })
             })?;
             total.ok_or_else(|| Fault::corrupt("nothing could be counted"))
         })
@@ -260,21 +249,17 @@ impl Blobs {
     /// Puts a complete file in its place, and its row.
     async fn adopt(&self, row: BlobRow, incoming: PathBuf) -> Result<BlobRow> {
         let inner = Arc::clone(&self.inner);
-        let stored = self
-            .inner
-            .database
-            .write("storing a blob", move |connection| {
-                inner.place(&incoming, &row.digest)?;
-                let sql = "INSERT INTO blobs (digest, size, name, media_type, created_ms)
+        let stored = self.inner.database.write("storing a blob", move |connection| {
+            inner.place(&incoming, &row.digest)?;
+            let sql = "INSERT INTO blobs (digest, size, name, media_type, created_ms)
                 VALUES (?1, ?2, ?3, ?4, ?5)
                 ON CONFLICT DO UPDATE SET name = ifnull(excluded.name, name),
                 media_type = ifnull(excluded.media_type, media_type)";
-                let size = bits(row.size);
-                let params = params![row.digest, size, row.name, row.media_type, row.created_ms];
-                sql::execute(connection, sql, params)?;
-                find(connection, &row.digest)?
-                    .ok_or_else(|| Fault::corrupt("a blob's record is gone at once"))
-            });
+            let size = bits(row.size);
+            let params = params![row.digest, size, row.name, row.media_type, row.created_ms];
+            sql::execute(connection, sql, params)?;
+            find(connection, &row.digest)?.ok_or_else(|| Fault::corrupt("a blob's record is gone at once"))
+        });
         stored.await
     }
 }
@@ -336,18 +321,11 @@ fn find(connection: &Connection, digest: &Digest) -> std::result::Result<Option<
 
 fn identity(file: &File, path: &Path) -> Result<Identity> {
     let metadata = file.metadata().at(path)?;
-    Ok((
-        metadata.ino(),
-        metadata.len(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-    ))
+    Ok((metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
 }
 
 fn damaged(digest: &Digest, how: &str) -> StoreError {
-    StoreError::Corrupt {
-        what: format!("blob {}: {how}", digest.hex()),
-    }
+    StoreError::Corrupt { what: format!("blob {}: {how}", digest.hex()) }
 }
 
 #[cfg(test)]

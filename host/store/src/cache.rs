@@ -90,9 +90,7 @@ impl Cache {
         };
         let newest = generations(path).into_iter().max().unwrap_or(0);
         *inner.open() = open_generation(path, newest).or_else(|| open_generation(path, newest + 1));
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// An entry's value.
@@ -113,9 +111,7 @@ impl Cache {
         }
         let kept = self.attempt(|open| {
             let stored = open.keep(value)?;
-            open.database
-                .open_tree(tree)?
-                .insert(entry::key(key), stored)?;
+            open.database.open_tree(tree)?.insert(entry::key(key), stored)?;
             Ok(())
         });
         kept.is_some()
@@ -124,13 +120,7 @@ impl Cache {
     /// Puts `value` in the place of `expected`, where `None` is no entry;
     /// whether that was so. A value over [`CACHE_ENTRY_LIMIT_BYTES`] is never
     /// taken.
-    pub fn swap(
-        &self,
-        tree: &str,
-        key: &[u8],
-        expected: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> bool {
+    pub fn swap(&self, tree: &str, key: &[u8], expected: Option<&[u8]>, value: Option<&[u8]>) -> bool {
         self.tend();
         if !fits(key, value) {
             return false;
@@ -217,12 +207,10 @@ impl Cache {
         let directory = generation.directory.clone();
         // Its last flush may wait for what has failed before, in vain; nobody
         // else waits for that.
-        let retired = std::thread::Builder::new()
-            .name("cache-retired".to_owned())
-            .spawn(move || {
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(given_up)));
-                let _ = fs::remove_dir_all(directory);
-            });
+        let retired = std::thread::Builder::new().name("cache-retired".to_owned()).spawn(move || {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(given_up)));
+            let _ = fs::remove_dir_all(directory);
+        });
         if let Err(error) = retired {
             tracing::warn!(%error, "an old cache stays until the next start");
         }
@@ -254,18 +242,12 @@ fn generations(path: &Path) -> Vec<u64> {
     let Ok(entries) = fs::read_dir(path) else {
         return Vec::new();
     };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// Opens the database of a number, and removes all others.
 fn open_generation(path: &Path, number: u64) -> Option<Generation> {
-    for other in generations(path)
-        .into_iter()
-        .filter(|other| *other != number)
-    {
+    for other in generations(path).into_iter().filter(|other| *other != number) {
         let _ = fs::remove_dir_all(path.join(other.to_string()));
     }
     let directory = path.join(number.to_string());

@@ -60,8 +60,7 @@ pub fn remove_component_bytes(home: &Home, digest: &Digest) -> Result<bool> {
 }
 
 fn path(home: &Home, digest: &Digest) -> PathBuf {
-    home.components_directory()
-        .join(format!("{}.wasm", digest.hex()))
+    home.components_directory().join(format!("{}.wasm", digest.hex()))
 }
 
 #[cfg(test)]

@@ -62,23 +62,17 @@ impl Database {
         plan: &Plan,
         seed: impl FnOnce(&Connection) -> std::result::Result<T, Fault>,
     ) -> Result<(Self, T)> {
-        let claim = home.claim(&path).ok_or_else(|| StoreError::Conflict {
-            what: format!("{} is open already", path.display()),
-        })?;
+        let claim = home
+            .claim(&path)
+            .ok_or_else(|| StoreError::Conflict { what: format!("{} is open already", path.display()) })?;
         if !path.exists() {
             drop(files::create_private(&path)?);
         }
-        let mut connection =
-            connect(&path, plan.page_bytes).map_err(|fault| opening(&path, fault))?;
+        let mut connection = connect(&path, plan.page_bytes).map_err(|fault| opening(&path, fault))?;
         migrate(&mut connection, &path, plan.steps)?;
         let seeded = seeded(&mut connection, seed).map_err(|fault| opening(&path, fault))?;
         let writer = Writer::start(connection, plan.sync, &path)?;
-        let database = Self {
-            path,
-            readers: Mutex::new(Vec::new()),
-            writer,
-            _claim: claim,
-        };
+        let database = Self { path, readers: Mutex::new(Vec::new()), writer, _claim: claim };
         Ok((database, seeded))
     }
 
@@ -149,9 +143,7 @@ fn seeded<T>(
 
 fn opening(path: &Path, fault: Fault) -> StoreError {
     match fault.into_error("opening a database") {
-        StoreError::Corrupt { what } => StoreError::Corrupt {
-            what: format!("{}: {what}", path.display()),
-        },
+        StoreError::Corrupt { what } => StoreError::Corrupt { what: format!("{}: {what}", path.display()) },
         error => error,
     }
 }
@@ -194,11 +186,7 @@ fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(
         .map_err(|error| opening(path, error.into()))?;
     let known = u32::try_from(steps.len()).expect("there are few steps");
     if found > known {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known,
-        });
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
     }
     if found > 0 && found < known {
         keep_copy(connection, path, found)?;
@@ -221,14 +209,9 @@ fn keep_copy(connection: &Connection, path: &Path, version: u32) -> Result<()> {
     // The copy takes the mode of a file that is there already, and is empty.
     drop(files::create_private(&copy)?);
     let Some(target) = copy.to_str() else {
-        return Err(StoreError::Database {
-            context,
-            source: rusqlite::Error::InvalidPath(copy),
-        });
+        return Err(StoreError::Database { context, source: rusqlite::Error::InvalidPath(copy) });
     };
-    connection
-        .execute("VACUUM INTO ?1", [target])
-        .map_err(|error| Fault::from(error).into_error(context))?;
+    connection.execute("VACUUM INTO ?1", [target]).map_err(|error| Fault::from(error).into_error(context))?;
     files::sync_file(&copy)?;
     Ok(())
 }
@@ -251,11 +234,7 @@ mod tests {
     const SECOND: &str = "ALTER TABLE items ADD COLUMN size INTEGER NOT NULL DEFAULT 7";
 
     fn plan(steps: &'static [&'static str]) -> Plan {
-        Plan {
-            steps,
-            sync: SyncPolicy::Always,
-            page_bytes: 4096,
-        }
+        Plan { steps, sync: SyncPolicy::Always, page_bytes: 4096 }
     }
 
     fn insert(database: &Database, name: &'static str) -> impl Future<Output = Result<usize>> {
@@ -283,17 +262,7 @@ mod tests {
         let copy = home.path().join("test.db.format-1");
         assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o600);
         let error = Database::open(&home, path, &plan(&[FIRST])).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                StoreError::Newer {
-                    found: 2,
-                    known: 1,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
         let old = Database::open(&home, copy, &plan(&[FIRST])).unwrap();
         assert!(matches!(size(&old), Err(StoreError::Database { .. })));
     }

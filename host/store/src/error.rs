@@ -101,10 +101,7 @@ impl StoreError {
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
-            _ => Self::Io {
-                path: path.to_owned(),
-                source,
-            },
+            _ => Self::Io { path: path.to_owned(), source },
         }
     }
 }
@@ -141,10 +138,9 @@ impl Fault {
     pub(crate) fn ends_writing(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, SystemIoFailure};
         match self {
-            Self::Sql(error) => matches!(
-                error.sqlite_error_code(),
-                Some(SystemIoFailure | DatabaseCorrupt | NotADatabase)
-            ),
+            Self::Sql(error) => {
+                matches!(error.sqlite_error_code(), Some(SystemIoFailure | DatabaseCorrupt | NotADatabase))
+            }
             Self::Store(_) => false,
         }
     }
@@ -169,9 +165,7 @@ impl Fault {
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => return StoreError::DiskFull,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                return StoreError::Corrupt {
-                    what: format!("{source}, while {context}"),
-                };
+                return StoreError::Corrupt { what: format!("{source}, while {context}") };
             }
             _ => {}
         }
@@ -179,9 +173,7 @@ impl Fault {
             Error::FromSqlConversionFailure(..)
             | Error::InvalidColumnType(..)
             | Error::IntegralValueOutOfRange(..)
-            | Error::Utf8Error(..) => StoreError::Corrupt {
-                what: format!("{source}, while {context}"),
-            },
+            | Error::Utf8Error(..) => StoreError::Corrupt { what: format!("{source}, while {context}") },
             source => StoreError::Database { context, source },
         }
     }

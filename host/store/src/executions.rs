@@ -56,10 +56,13 @@ pub enum Change {
         /// Whether the result or the output was cut.
         truncated: bool,
     },
-    /// Moves an execution to another status.
+    /// Moves an execution to another status; a conflict where it is not in the
+    /// expected one, so that nothing that has ended is brought back.
     Status {
         /// Which.
         id: ExecutionId,
+        /// The status that it has to be in.
+        expected: String,
         /// The new status.
         status: String,
         /// When.
@@ -145,9 +148,7 @@ impl Executions {
     pub(crate) fn open(home: &Home, directory: &Path) -> Result<Self> {
         let path = directory.join("executions.db");
         let database = Database::open(home, path, &schema::PLAN)?;
-        Ok(Self {
-            database: Arc::new(database),
-        })
+        Ok(Self { database: Arc::new(database) })
     }
 
     /// Makes changes as one transaction, after all that was queued before, and
@@ -157,9 +158,7 @@ impl Executions {
     /// # Errors
     /// Nothing of the transaction was kept; others of the same batch were.
     pub fn commit(&self, changes: Vec<Change>) -> impl Future<Output = Result<()>> + Send + use<> {
-        self.database
-            .writer()
-            .submit(job(changes), Durability::Synced)
+        self.database.writer().submit(job(changes), Durability::Synced)
     }
 
     /// Queues changes as one transaction and returns. They survive the end of
@@ -212,9 +211,7 @@ fn job(changes: Vec<Change>) -> Job {
     let weight = changes.iter().map(Change::weight_bytes).sum();
     let alone = matches!(changes.as_slice(), [change] if change.is_one_statement());
     let job = Job::new("recording an execution", move |connection| {
-        changes
-            .iter()
-            .try_for_each(|change| change.apply(connection))
+        changes.iter().try_for_each(|change| change.apply(connection))
     })
     .weighing(weight);
     if alone { job.one_statement() } else { job }
@@ -224,16 +221,7 @@ impl Change {
     fn apply(&self, connection: &Connection) -> std::result::Result<(), Fault> {
         match self {
             Self::Put(row) => record::put(connection, row),
-            Self::Settle {
-                id,
-                status,
-                result,
-                error,
-                settled_ms,
-                fuel,
-                memory_bytes,
-                truncated,
-            } => {
+            Self::Settle { id, status, result, error, settled_ms, fuel, memory_bytes, truncated } => {
                 let ending = record::Ending {
                     status,
                     result: result.as_deref(),
@@ -245,55 +233,27 @@ impl Change {
                 };
                 record::settle(connection, id, &ending)
             }
-            Self::Status { id, status, at_ms } => {
-                record::set_status(connection, id, status, *at_ms)
+            Self::Status { id, expected, status, at_ms } => {
+                record::set_status(connection, id, expected, status, *at_ms)
             }
             Self::Intent(row) => journal::put_intent(connection, row),
-            Self::Outcome {
-                id,
-                scope,
-                ordinal,
-                outcome,
-                at_ms,
-            } => journal::put_outcome(connection, id, (*scope, *ordinal), outcome, *at_ms),
-            Self::Delivery {
-                id,
-                scope,
-                ordinal,
-                delivery,
-            } => journal::put_delivery(connection, id, (*scope, *ordinal), *delivery),
-            Self::Value {
-                id,
-                kind,
-                ordinal,
-                value,
-            } => journal::put_value(connection, id, kind, *ordinal, value),
-            Self::Output {
-                id,
-                sequence,
-                kind,
-                level,
-                body,
-                at_ms,
-            } => {
+            Self::Outcome { id, scope, ordinal, outcome, at_ms } => {
+                journal::put_outcome(connection, id, (*scope, *ordinal), outcome, *at_ms)
+            }
+            Self::Delivery { id, scope, ordinal, delivery } => {
+                journal::put_delivery(connection, id, (*scope, *ordinal), *delivery)
+            }
+            Self::Value { id, kind, ordinal, value } => {
+                journal::put_value(connection, id, kind, *ordinal, value)
+            }
+            Self::Output { id, sequence, kind, level, body, at_ms } => {
                 let level = level.as_deref();
                 journal::put_output(connection, id, *sequence, kind, level, body, *at_ms)
             }
             Self::Ask(row) => interactions::ask(connection, row),
-            Self::Answer {
-                interaction,
-                expected,
-                status,
-                answer,
-                answered_by,
-                at_ms,
-            } => {
-                let answered = interactions::Answered {
-                    status,
-                    answer: answer.as_deref(),
-                    answered_by,
-                    at_ms: *at_ms,
-                };
+            Self::Answer { interaction, expected, status, answer, answered_by, at_ms } => {
+                let answered =
+                    interactions::Answered { status, answer: answer.as_deref(), answered_by, at_ms: *at_ms };
                 interactions::answer(connection, interaction, expected, &answered)
             }
             Self::Audit(record) => audit::append(connection, record),
@@ -313,9 +273,7 @@ impl Change {
         let texts = match self {
             Self::Put(row) => row.weight_bytes(),
             Self::Settle { result, error, .. } => of(result.as_ref()) + of(error.as_ref()),
-            Self::Intent(row) => {
-                row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref())
-            }
+            Self::Intent(row) => row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref()),
             Self::Outcome { outcome, .. } => outcome.len(),
             Self::Value { value, .. } => value.len(),
             Self::Output { body, .. } => body.len(),

@@ -21,10 +21,7 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, path: &Path) -> Result<T, FileError> {
-        self.map_err(|source| FileError {
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| FileError { path: path.to_owned(), source })
     }
 }
 
@@ -34,11 +31,7 @@ pub(crate) fn create_private_directory(path: &Path) -> Result<(), FileError> {
     if path.is_dir() {
         return Ok(());
     }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .at(path)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(path).at(path)?;
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
         _ => Ok(()),
@@ -57,12 +50,7 @@ pub(crate) fn sync_file(path: &Path) -> Result<(), FileError> {
 
 /// Opens a new file that only this user can read; one that exists is an error.
 pub(crate) fn create_private(path: &Path) -> Result<File, FileError> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .at(path)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).at(path)
 }
 
 /// Replaces a file with mode 0600: a reader sees the old bytes or the new
@@ -70,11 +58,7 @@ pub(crate) fn create_private(path: &Path) -> Result<File, FileError> {
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let temporary = temporary_beside(path);
     let written = create_private(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)
-                .and_then(|()| file.sync_all())
-                .at(&temporary)
-        })
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()).at(&temporary))
         .and_then(|()| fs::rename(&temporary, path).at(path));
     if written.is_err() {
         // The first error is the one to report; a file left over is harmless.
@@ -133,10 +117,7 @@ mod tests {
         write_durably(&path, b"one").unwrap();
         write_durably(&path, b"two").unwrap();
         assert_eq!(read_text(&path, 100).unwrap().as_deref(), Some("two"));
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

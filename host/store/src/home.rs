@@ -107,10 +107,7 @@ pub enum HomeError {
 
 impl From<FileError> for HomeError {
     fn from(error: FileError) -> Self {
-        Self::Io {
-            path: error.path,
-            source: error.source,
-        }
+        Self::Io { path: error.path, source: error.source }
     }
 }
 
@@ -155,15 +152,8 @@ impl Home {
         files::remove_leftovers(&path)?;
         files::remove_leftovers(&path.join("components"))?;
         let token = ensure_token(&path.join("token"))?;
-        let inner = Inner {
-            path,
-            token,
-            claimed: Mutex::default(),
-            _lock: lock,
-        };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        let inner = Inner { path, token, claimed: Mutex::default(), _lock: lock };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The home's own directory, absolute.
@@ -208,9 +198,7 @@ impl Home {
 
     /// What the last daemon of the home at `path` said about itself.
     pub fn read_status(path: &Path) -> Option<String> {
-        files::read_text(&status_file(path), SMALL_FILE_LIMIT_BYTES)
-            .ok()
-            .flatten()
+        files::read_text(&status_file(path), SMALL_FILE_LIMIT_BYTES).ok().flatten()
     }
 
     /// How many bytes this user can still write to the home's file system.
@@ -219,19 +207,14 @@ impl Home {
     /// The system did not say.
     pub fn free_bytes(&self) -> Result<u64, HomeError> {
         let path = &self.inner.path;
-        let status = rustix::fs::statvfs(path)
-            .map_err(io::Error::from)
-            .at(path)?;
+        let status = rustix::fs::statvfs(path).map_err(io::Error::from).at(path)?;
         Ok(status.f_bavail.saturating_mul(status.f_frsize))
     }
 
     /// Takes a file for one who writes to it, or gives `None` if it is taken.
     pub(crate) fn claim(&self, file: &Path) -> Option<Claim> {
         let taken = self.inner.claimed().insert(file.to_owned());
-        taken.then(|| Claim {
-            home: self.clone(),
-            file: file.to_owned(),
-        })
+        taken.then(|| Claim { home: self.clone(), file: file.to_owned() })
     }
 
     pub(crate) fn secret_key_file(&self) -> PathBuf {
@@ -288,9 +271,7 @@ fn ensure_private_directory(path: &Path) -> Result<(), HomeError> {
     }
     let metadata = fs::metadata(path).at(path)?;
     if !metadata.is_dir() {
-        return Err(HomeError::NotADirectory {
-            path: path.to_owned(),
-        });
+        return Err(HomeError::NotADirectory { path: path.to_owned() });
     }
     ensure_private(path, 0o700)
 }
@@ -339,19 +320,13 @@ fn take_lock(home: &Path) -> Result<File, HomeError> {
                 std::thread::sleep(LOCK_PAUSE);
             }
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(HomeError::Locked {
-                    path: home.to_owned(),
-                    pid: read_pid(&mut file),
-                });
+                return Err(HomeError::Locked { path: home.to_owned(), pid: read_pid(&mut file) });
             }
             Err(error) => return Err(io::Error::from(error)).at(&path)?,
         }
     }
     let pid = std::process::id().to_string();
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(pid.as_bytes()))
-        .at(&path)?;
+    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(pid.as_bytes())).at(&path)?;
     Ok(file)
 }
 
@@ -372,11 +347,7 @@ fn settle_format(home: &Path) -> Result<(), HomeError> {
         _ => return Err(HomeError::Format { path }),
     };
     if found > FORMAT {
-        return Err(HomeError::Newer {
-            path: home.to_owned(),
-            found,
-            known: FORMAT,
-        });
+        return Err(HomeError::Newer { path: home.to_owned(), found, known: FORMAT });
     }
     for (upgrade, reached) in UPGRADES.iter().zip(2_u32..).skip(found as usize - 1) {
         upgrade(home).at(home)?;
@@ -391,9 +362,7 @@ fn ensure_token(path: &Path) -> Result<String, HomeError> {
         let token = text.trim();
         return match URL_SAFE_NO_PAD.decode(token) {
             Ok(bytes) if bytes.len() == TOKEN_BYTES => Ok(token.to_owned()),
-            _ => Err(HomeError::Token {
-                path: path.to_owned(),
-            }),
+            _ => Err(HomeError::Token { path: path.to_owned() }),
         };
     }
     let mut bytes = [0; TOKEN_BYTES];
@@ -425,10 +394,7 @@ mod tests {
         let own = std::process::id();
         assert_eq!(lock_owner(&path), Some(own));
         let error = Home::open(&path).unwrap_err();
-        assert!(
-            matches!(error, HomeError::Locked { pid: Some(pid), .. } if pid == own),
-            "{error}"
-        );
+        assert!(matches!(error, HomeError::Locked { pid: Some(pid), .. } if pid == own), "{error}");
         assert!(error.to_string().contains(&own.to_string()), "{error}");
         let clone = home.clone();
         drop(home);
@@ -501,17 +467,7 @@ mod tests {
         drop(Home::open(&path).unwrap());
         fs::write(path.join("format"), "7\n").unwrap();
         let error = Home::open(&path).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                HomeError::Newer {
-                    found: 7,
-                    known: FORMAT,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, HomeError::Newer { found: 7, known: FORMAT, .. }), "{error}");
         assert_eq!(fs::read_to_string(path.join("format")).unwrap(), "7\n");
         for text in ["", "0", "one", "-1"] {
             fs::write(path.join("format"), text).unwrap();

@@ -139,9 +139,8 @@ fn compose(prefix: &str, now_ms: i64, random: &[u8]) -> String {
 }
 
 fn is_identifier(text: &str, prefix: &str) -> bool {
-    text.strip_prefix(prefix).is_some_and(|rest| {
-        rest.len() == CHARACTERS && rest.bytes().all(|byte| ALPHABET.contains(&byte))
-    })
+    text.strip_prefix(prefix)
+        .is_some_and(|rest| rest.len() == CHARACTERS && rest.bytes().all(|byte| ALPHABET.contains(&byte)))
 }
 
 #[cfg(test)]
@@ -151,20 +150,14 @@ mod tests {
     #[test]
     fn identifiers_sort_by_time_and_parse_back() {
         let times = [-5, 0, 1, 1_000, 1_790_000_000_000, (1 << 48) - 1];
-        let ids: Vec<ExecutionId> = times
-            .iter()
-            .map(|time| ExecutionId::new(*time, [0xff; 16]))
-            .collect();
+        let ids: Vec<ExecutionId> = times.iter().map(|time| ExecutionId::new(*time, [0xff; 16])).collect();
         assert_eq!(ids[0], ids[1]);
         assert!(ids[1..].is_sorted_by(|one, other| one < other));
         for id in &ids {
             assert_eq!(ExecutionId::parse(id.as_str()).unwrap(), *id);
             assert_eq!(id.as_str().len(), 24);
         }
-        assert_ne!(
-            ExecutionId::new(7, [0, 0, 0, 0, 0, 0, 1]),
-            ExecutionId::new(7, [0, 0, 0, 0, 0, 0, 2])
-        );
+        assert_ne!(ExecutionId::new(7, [0, 0, 0, 0, 0, 0, 1]), ExecutionId::new(7, [0, 0, 0, 0, 0, 0, 2]));
     }
 
     #[test]
@@ -173,14 +166,7 @@ mod tests {
         let other_kind = id.as_str().replace("exe_", "int_");
         let longer = format!("{id}0");
         let upper = id.as_str().to_uppercase();
-        for text in [
-            "",
-            "exe_",
-            "exe_../../etc/passwd__",
-            &other_kind,
-            &longer,
-            &upper,
-        ] {
+        for text in ["", "exe_", "exe_../../etc/passwd__", &other_kind, &longer, &upper] {
             let error = ExecutionId::parse(text).unwrap_err();
             assert!(error.to_string().contains("exe_"), "{error}");
         }

@@ -13,11 +13,7 @@ use crate::secrets;
 use crate::sql;
 use crate::writer::{Health, SyncPolicy};
 
-const PLAN: Plan = Plan {
-    steps: &[FORMAT_1],
-    page_bytes: 4096,
-    sync: SyncPolicy::Always,
-};
+const PLAN: Plan = Plan { steps: &[FORMAT_1], page_bytes: 4096, sync: SyncPolicy::Always };
 
 const FORMAT_1: &str = "
 CREATE TABLE installation (
@@ -102,9 +98,7 @@ impl Installation {
             let key = secrets::settle_key(connection, &home.secret_key_file(), now_ms)?;
             Ok((id, key))
         })?;
-        Ok(Self {
-            inner: Arc::new(Inner { id, database, key }),
-        })
+        Ok(Self { inner: Arc::new(Inner { id, database, key }) })
     }
 
     /// The installation's own id: 32 hexadecimal characters, made at random.
@@ -117,12 +111,10 @@ impl Installation {
     /// # Errors
     /// The database could not be read.
     pub fn workspaces(&self) -> Result<Vec<WorkspaceName>> {
-        self.inner
-            .database
-            .read("listing workspaces", |connection| {
-                let sql = "SELECT name FROM workspaces ORDER BY name";
-                sql::all(connection, sql, [], |row| row.get())
-            })
+        self.inner.database.read("listing workspaces", |connection| {
+            let sql = "SELECT name FROM workspaces ORDER BY name";
+            sql::all(connection, sql, [], |row| row.get())
+        })
     }
 
     /// Adds a workspace to the first organization; whether it is new.
@@ -131,16 +123,12 @@ impl Installation {
     /// The database could not be written.
     pub async fn add_workspace(&self, name: &WorkspaceName, now_ms: i64) -> Result<bool> {
         let name = name.clone();
-        let added = self
-            .inner
-            .database
-            .write("adding a workspace", move |connection| {
-                let sql =
-                    "INSERT INTO workspaces (name, organization, created_ms) VALUES (?1, ?2, ?3)
+        let added = self.inner.database.write("adding a workspace", move |connection| {
+            let sql = "INSERT INTO workspaces (name, organization, created_ms) VALUES (?1, ?2, ?3)
                 ON CONFLICT DO NOTHING";
-                let params = params![name, FIRST_ORGANIZATION, now_ms];
-                Ok(sql::execute(connection, sql, params)? > 0)
-            });
+            let params = params![name, FIRST_ORGANIZATION, now_ms];
+            Ok(sql::execute(connection, sql, params)? > 0)
+        });
         added.await
     }
 
@@ -165,11 +153,7 @@ fn random_id() -> Result<String> {
 }
 
 /// Makes what a first start makes, unless it is there; returns the id.
-fn seed(
-    connection: &Connection,
-    proposed: &str,
-    now_ms: i64,
-) -> std::result::Result<String, Fault> {
+fn seed(connection: &Connection, proposed: &str, now_ms: i64) -> std::result::Result<String, Fault> {
     let sql = "SELECT id FROM installation";
     if let Some(id) = sql::first(connection, sql, [], |row| row.get())? {
         return Ok(id);
@@ -183,11 +167,7 @@ fn seed(
     let sql = "INSERT INTO memberships VALUES (?1, ?2)";
     sql::execute(connection, sql, [FIRST_ORGANIZATION, FIRST_ACCOUNT])?;
     let sql = "INSERT INTO workspaces VALUES (?1, ?2, ?3)";
-    sql::execute(
-        connection,
-        sql,
-        params![FIRST_WORKSPACE, FIRST_ORGANIZATION, now_ms],
-    )?;
+    sql::execute(connection, sql, params![FIRST_WORKSPACE, FIRST_ORGANIZATION, now_ms])?;
     Ok(proposed.to_owned())
 }
 
@@ -224,17 +204,7 @@ mod tests {
         connection.pragma_update(None, "user_version", 9).unwrap();
         drop(connection);
         let error = Installation::open(&home, 6).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                StoreError::Newer {
-                    found: 9,
-                    known: 1,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, StoreError::Newer { found: 9, known: 1, .. }), "{error}");
         assert!(error.to_string().contains("executor.db"), "{error}");
     }
 }

@@ -9,10 +9,7 @@
 //! file go through its one writer and are answered when they are as durable as
 //! was asked for.
 
-#![cfg_attr(
-    test,
-    expect(clippy::unwrap_used, reason = "a test says what it needs by failing")
-)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
 mod blobs;
 mod cache;
@@ -43,8 +40,7 @@ pub use components::{component_bytes, put_component, remove_component_bytes};
 pub use digest::{Digest, DigestError};
 pub use error::{Result, StoreError};
 pub use executions::{
-    AuditFault, AuditRecord, AuditRow, CallRow, Change, ExecutionRow, Executions, InteractionRow,
-    OutputRow,
+    AuditFault, AuditRecord, AuditRow, CallRow, Change, ExecutionRow, Executions, InteractionRow, OutputRow,
 };
 pub use home::{Home, HomeError, lock_owner};
 pub use identifiers::{ExecutionId, IdentifierError, InteractionId, PolicyId, SecretId};
@@ -53,7 +49,7 @@ pub use names::{ConnectionName, NameError, SourceName, WorkspaceName};
 pub use secret_key::SecretValue;
 pub use secrets::SecretLabel;
 pub use workspace::{
-    AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument,
-    ToolRow, WarningRow, Workspace,
+    AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
+    WarningRow, Workspace,
 };
 pub use writer::{Durability, Health};

@@ -22,8 +22,7 @@ pub struct NameError {
 
 const LABEL_RULE: &str =
     "it must be 1 to 63 lower-case letters, digits, `_` and `-`, and start with a letter or digit";
-const SOURCE_RULE: &str =
-    "it must be 1 to 40 lower-case letters, digits and `_`, and start with a letter";
+const SOURCE_RULE: &str = "it must be 1 to 40 lower-case letters, digits and `_`, and start with a letter";
 const RESERVED_RULE: &str = "it is reserved";
 
 const LABEL_LIMIT: usize = 63;
@@ -31,17 +30,8 @@ const SOURCE_LIMIT: usize = 40;
 
 /// What `tools.<name>` can't be: the host's own roots, and the properties
 /// that JavaScript looks up on any object that is awaited or printed.
-const RESERVED: [&str; 9] = [
-    "constructor",
-    "describe",
-    "devices",
-    "executor",
-    "prototype",
-    "search",
-    "sources",
-    "then",
-    "tools",
-];
+const RESERVED: [&str; 9] =
+    ["constructor", "describe", "devices", "executor", "prototype", "search", "sources", "then", "tools"];
 
 /// Gives a newtype over text its common parts; `check` and `propose` are the
 /// rule of that name.
@@ -134,23 +124,14 @@ name!(
 );
 
 fn check_label(text: &str) -> Result<(), &'static str> {
-    let starts_well = text
-        .bytes()
-        .next()
-        .is_some_and(|first| first.is_ascii_lowercase() || first.is_ascii_digit());
+    let starts_well =
+        text.bytes().next().is_some_and(|first| first.is_ascii_lowercase() || first.is_ascii_digit());
     let all_well = text.bytes().all(is_label_byte);
-    if starts_well && all_well && text.len() <= LABEL_LIMIT {
-        Ok(())
-    } else {
-        Err(LABEL_RULE)
-    }
+    if starts_well && all_well && text.len() <= LABEL_LIMIT { Ok(()) } else { Err(LABEL_RULE) }
 }
 
 fn check_source(text: &str) -> Result<(), &'static str> {
-    let starts_well = text
-        .bytes()
-        .next()
-        .is_some_and(|first| first.is_ascii_lowercase());
+    let starts_well = text.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
     let all_well = text.bytes().all(is_source_byte);
     if !(starts_well && all_well && text.len() <= SOURCE_LIMIT) {
         Err(SOURCE_RULE)
@@ -172,11 +153,7 @@ fn is_source_byte(byte: u8) -> bool {
 fn propose_label(text: &str) -> String {
     let mapped = mapped(text, is_label_byte, '-', LABEL_LIMIT);
     let proposal = mapped.trim_matches(['-', '_']);
-    if proposal.is_empty() {
-        "default".to_owned()
-    } else {
-        proposal.to_owned()
-    }
+    if proposal.is_empty() { "default".to_owned() } else { proposal.to_owned() }
 }
 
 fn propose_source(text: &str) -> String {

@@ -100,10 +100,7 @@ impl SecretKey {
         named.extend_from_slice(key);
         let mut id = Digest::of(&named).hex();
         id.truncate(16);
-        Self {
-            id,
-            cipher: XChaCha20Poly1305::new(key.into()),
-        }
+        Self { id, cipher: XChaCha20Poly1305::new(key.into()) }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -115,18 +112,12 @@ impl SecretKey {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(StoreError::Random)?;
         let aad = place.associated_data(&self.id);
-        let payload = Payload {
-            msg: value,
-            aad: &aad,
-        };
+        let payload = Payload { msg: value, aad: &aad };
         let ciphertext = self
             .cipher
             .encrypt(&XNonce::from(nonce), payload)
             .expect("a bounded value is not too long to seal");
-        Ok(Sealed {
-            nonce: nonce.to_vec(),
-            ciphertext,
-        })
+        Ok(Sealed { nonce: nonce.to_vec(), ciphertext })
     }
 
     /// Opens what was sealed, or gives `None` where any bit of it, its place
@@ -134,10 +125,7 @@ impl SecretKey {
     pub(crate) fn open(&self, place: &Place<'_>, sealed: &Sealed) -> Option<SecretValue> {
         let nonce = <[u8; NONCE_BYTES]>::try_from(sealed.nonce.as_slice()).ok()?;
         let aad = place.associated_data(&self.id);
-        let payload = Payload {
-            msg: &sealed.ciphertext,
-            aad: &aad,
-        };
+        let payload = Payload { msg: &sealed.ciphertext, aad: &aad };
         let opened = self.cipher.decrypt(&XNonce::from(nonce), payload).ok()?;
         Some(SecretValue(Zeroizing::new(opened)))
     }
@@ -164,8 +152,5 @@ impl Place<'_> {
 }
 
 pub(crate) fn wrong(path: &Path, what: impl Into<String>) -> StoreError {
-    StoreError::WrongKey {
-        path: PathBuf::from(path),
-        what: what.into(),
-    }
+    StoreError::WrongKey { path: PathBuf::from(path), what: what.into() }
 }

@@ -14,10 +14,7 @@ use crate::sql;
 /// What is sealed beside the secrets to know the right key by. It belongs to
 /// no workspace: none has the empty name.
 const CANARY: &[u8] = b"this key opens the secrets";
-const CANARY_PLACE: Place<'static> = Place {
-    workspace: "",
-    id: "canary",
-};
+const CANARY_PLACE: Place<'static> = Place { workspace: "", id: "canary" };
 
 /// Long enough for keys, certificates and their chains.
 const VALUE_LIMIT_BYTES: usize = 64 * 1024;
@@ -54,18 +51,16 @@ impl Installation {
         let sealed = self.key().seal(&place(workspace, id), value)?;
         let key_id = self.key().id().to_owned();
         let (workspace, id, label) = (workspace.clone(), id.clone(), label.to_owned());
-        let stored = self
-            .database()
-            .write("storing a secret", move |connection| {
-                let sql = "INSERT INTO secrets (workspace, id, label, key_id, nonce, ciphertext,
+        let stored = self.database().write("storing a secret", move |connection| {
+            let sql = "INSERT INTO secrets (workspace, id, label, key_id, nonce, ciphertext,
                 created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                 ON CONFLICT DO UPDATE SET label = excluded.label, key_id = excluded.key_id,
                 nonce = excluded.nonce, ciphertext = excluded.ciphertext";
-                let Sealed { nonce, ciphertext } = &sealed;
-                let params = params![workspace, id, label, key_id, nonce, ciphertext, now_ms];
-                sql::execute(connection, sql, params)?;
-                Ok(())
-            });
+            let Sealed { nonce, ciphertext } = &sealed;
+            let params = params![workspace, id, label, key_id, nonce, ciphertext, now_ms];
+            sql::execute(connection, sql, params)?;
+            Ok(())
+        });
         stored.await
     }
 
@@ -77,10 +72,7 @@ impl Installation {
         let sealed = self.database().read("reading a secret", |connection| {
             let sql = "SELECT nonce, ciphertext FROM secrets WHERE workspace = ?1 AND id = ?2";
             sql::first(connection, sql, params![workspace, id], |row| {
-                Ok(Sealed {
-                    nonce: row.get()?,
-                    ciphertext: row.get()?,
-                })
+                Ok(Sealed { nonce: row.get()?, ciphertext: row.get()? })
             })
         })?;
         let Some(sealed) = sealed else {
@@ -88,9 +80,7 @@ impl Installation {
         };
         let opened = self.key().open(&place(workspace, id), &sealed);
         opened.map(Some).ok_or_else(|| StoreError::Corrupt {
-            what: format!(
-                "secret {id} of workspace {workspace} is not what was stored: set it again"
-            ),
+            what: format!("secret {id} of workspace {workspace} is not what was stored: set it again"),
         })
     }
 
@@ -102,11 +92,7 @@ impl Installation {
         self.database().read("listing secrets", |connection| {
             let sql = "SELECT id, label, created_ms FROM secrets WHERE workspace = ?1 ORDER BY id";
             sql::all(connection, sql, [workspace], |row| {
-                Ok(SecretLabel {
-                    id: row.get()?,
-                    label: row.get()?,
-                    created_ms: row.get()?,
-                })
+                Ok(SecretLabel { id: row.get()?, label: row.get()?, created_ms: row.get()? })
             })
         })
     }
@@ -117,31 +103,23 @@ impl Installation {
     /// The database could not be written.
     pub async fn remove_secret(&self, workspace: &WorkspaceName, id: &SecretId) -> Result<bool> {
         let (workspace, id) = (workspace.clone(), id.clone());
-        let removed = self
-            .database()
-            .write("removing a secret", move |connection| {
-                let sql = "DELETE FROM secrets WHERE workspace = ?1 AND id = ?2";
-                Ok(sql::execute(connection, sql, params![workspace, id])? > 0)
-            });
+        let removed = self.database().write("removing a secret", move |connection| {
+            let sql = "DELETE FROM secrets WHERE workspace = ?1 AND id = ?2";
+            Ok(sql::execute(connection, sql, params![workspace, id])? > 0)
+        });
         removed.await
     }
 }
 
 fn place<'a>(workspace: &'a WorkspaceName, id: &'a SecretId) -> Place<'a> {
-    Place {
-        workspace: workspace.as_str(),
-        id: id.as_str(),
-    }
+    Place { workspace: workspace.as_str(), id: id.as_str() }
 }
 
 fn expect_bounded(what: &str, bytes: &[u8], limit: usize) -> Result<()> {
     if bytes.len() <= limit {
         return Ok(());
     }
-    Err(StoreError::TooLarge {
-        what: what.to_owned(),
-        limit_bytes: limit as u64,
-    })
+    Err(StoreError::TooLarge { what: what.to_owned(), limit_bytes: limit as u64 })
 }
 
 /// The canary of the key that secrets were stored with.
@@ -178,40 +156,21 @@ pub(crate) fn settle_key(
 fn find_canary(connection: &Connection) -> std::result::Result<Option<Canary>, Fault> {
     let sql = "SELECT id, nonce, canary FROM secret_keys";
     sql::first(connection, sql, [], |row| {
-        Ok(Canary {
-            key_id: row.get()?,
-            sealed: Sealed {
-                nonce: row.get()?,
-                ciphertext: row.get()?,
-            },
-        })
+        Ok(Canary { key_id: row.get()?, sealed: Sealed { nonce: row.get()?, ciphertext: row.get()? } })
     })
 }
 
 fn expect_right(canary: &Canary, key: &SecretKey, path: &Path) -> Result<()> {
     if canary.key_id != key.id() {
-        return Err(wrong(
-            path,
-            format!(
-                "it is key {}, and they need key {}",
-                key.id(),
-                canary.key_id
-            ),
-        ));
+        return Err(wrong(path, format!("it is key {}, and they need key {}", key.id(), canary.key_id)));
     }
     match key.open(&CANARY_PLACE, &canary.sealed) {
         Some(opened) if opened.bytes() == CANARY => Ok(()),
-        _ => Err(StoreError::Corrupt {
-            what: "the canary of the secrets in executor.db".to_owned(),
-        }),
+        _ => Err(StoreError::Corrupt { what: "the canary of the secrets in executor.db".to_owned() }),
     }
 }
 
-fn plant_canary(
-    connection: &Connection,
-    key: &SecretKey,
-    now_ms: i64,
-) -> std::result::Result<(), Fault> {
+fn plant_canary(connection: &Connection, key: &SecretKey, now_ms: i64) -> std::result::Result<(), Fault> {
     let sealed = key.seal(&CANARY_PLACE, CANARY)?;
     let sql = "INSERT INTO secret_keys (id, nonce, canary, created_ms) VALUES (?1, ?2, ?3, ?4)";
     let params = params![key.id(), sealed.nonce, sealed.ciphertext, now_ms];
@@ -242,12 +201,10 @@ mod tests {
     }
 
     async fn damage(installation: &Installation, sql: &'static str) {
-        let damaged = installation
-            .database()
-            .write("damaging", move |connection| {
-                connection.execute_batch(sql)?;
-                Ok(())
-            });
+        let damaged = installation.database().write("damaging", move |connection| {
+            connection.execute_batch(sql)?;
+            Ok(())
+        });
         damaged.await.unwrap();
     }
 
@@ -256,42 +213,23 @@ mod tests {
         let (_directory, home) = testing::home();
         let installation = open(&home);
         let (main, other) = (workspace("default"), workspace("other"));
-        installation
-            .put_secret(&main, &id(1), "GitHub", VALUE, 5)
-            .await
-            .unwrap();
+        installation.put_secret(&main, &id(1), "GitHub", VALUE, 5).await.unwrap();
         let value = installation.secret(&main, &id(1)).unwrap().unwrap();
         assert_eq!(value.bytes(), VALUE);
         assert_eq!(format!("{value:?}"), "SecretValue(…)");
         assert!(installation.secret(&other, &id(1)).unwrap().is_none());
-        installation
-            .put_secret(&main, &id(1), "Hub", b"new", 9)
-            .await
-            .unwrap();
-        let label = SecretLabel {
-            id: id(1),
-            label: "Hub".to_owned(),
-            created_ms: 5,
-        };
+        installation.put_secret(&main, &id(1), "Hub", b"new", 9).await.unwrap();
+        let label = SecretLabel { id: id(1), label: "Hub".to_owned(), created_ms: 5 };
         assert_eq!(installation.secrets(&main).unwrap(), [label]);
         drop(installation);
         let installation = open(&home);
-        assert_eq!(
-            installation.secret(&main, &id(1)).unwrap().unwrap().bytes(),
-            b"new"
-        );
+        assert_eq!(installation.secret(&main, &id(1)).unwrap().unwrap().bytes(), b"new");
         assert!(installation.remove_secret(&main, &id(1)).await.unwrap());
         assert!(!installation.remove_secret(&main, &id(1)).await.unwrap());
         assert!(installation.secret(&main, &id(1)).unwrap().is_none());
-        let mode = fs::metadata(home.secret_key_file())
-            .unwrap()
-            .permissions()
-            .mode();
+        let mode = fs::metadata(home.secret_key_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        for file in [
-            home.installation_file(),
-            home.path().join("executor.db-wal"),
-        ] {
+        for file in [home.installation_file(), home.path().join("executor.db-wal")] {
             let bytes = fs::read(file).unwrap();
             assert!(!bytes.windows(VALUE.len()).any(|window| window == VALUE));
         }
@@ -303,23 +241,14 @@ mod tests {
         let installation = open(&home);
         let main = workspace("default");
         let largest = vec![7; VALUE_LIMIT_BYTES];
-        installation
-            .put_secret(&main, &id(1), "", &largest, 5)
-            .await
-            .unwrap();
+        installation.put_secret(&main, &id(1), "", &largest, 5).await.unwrap();
         let value = installation.secret(&main, &id(1)).unwrap().unwrap();
         assert_eq!(value.bytes(), largest);
         let larger = vec![7; VALUE_LIMIT_BYTES + 1];
-        let error = installation
-            .put_secret(&main, &id(1), "", &larger, 5)
-            .await
-            .unwrap_err();
+        let error = installation.put_secret(&main, &id(1), "", &larger, 5).await.unwrap_err();
         assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
         let label = "l".repeat(LABEL_LIMIT_BYTES + 1);
-        let error = installation
-            .put_secret(&main, &id(1), &label, b"", 5)
-            .await
-            .unwrap_err();
+        let error = installation.put_secret(&main, &id(1), &label, b"", 5).await.unwrap_err();
         assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
     }
 
@@ -344,26 +273,15 @@ mod tests {
             let (_directory, home) = testing::home();
             let installation = open(&home);
             let (main, other) = (workspace("default"), workspace("other"));
-            installation
-                .put_secret(&main, &id(1), "one", VALUE, 5)
-                .await
-                .unwrap();
-            installation
-                .put_secret(&main, &id(2), "two", VALUE, 5)
-                .await
-                .unwrap();
-            damage(
-                &installation,
-                "CREATE TABLE secrets_copy AS SELECT * FROM secrets",
-            )
-            .await;
+            installation.put_secret(&main, &id(1), "one", VALUE, 5).await.unwrap();
+            installation.put_secret(&main, &id(2), "two", VALUE, 5).await.unwrap();
+            damage(&installation, "CREATE TABLE secrets_copy AS SELECT * FROM secrets").await;
             damage(&installation, sql).await;
             for number in [1, 2] {
                 let main = installation.secret(&main, &id(number));
                 let other = installation.secret(&other, &id(number));
-                let refused = [main, other]
-                    .into_iter()
-                    .filter(|read| matches!(read, Err(StoreError::Corrupt { .. })));
+                let refused =
+                    [main, other].into_iter().filter(|read| matches!(read, Err(StoreError::Corrupt { .. })));
                 assert_eq!(refused.count(), 1, "{sql}");
             }
         }
@@ -374,10 +292,7 @@ mod tests {
         let (_directory, home) = testing::home();
         let installation = open(&home);
         let main = workspace("default");
-        installation
-            .put_secret(&main, &id(1), "one", VALUE, 5)
-            .await
-            .unwrap();
+        installation.put_secret(&main, &id(1), "one", VALUE, 5).await.unwrap();
         drop(installation);
         let path = home.secret_key_file();
         let right = fs::read(&path).unwrap();
@@ -398,15 +313,8 @@ mod tests {
         expect_refusal("mode to 600");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let installation = open(&home);
-        assert_eq!(
-            installation.secret(&main, &id(1)).unwrap().unwrap().bytes(),
-            VALUE
-        );
-        damage(
-            &installation,
-            "UPDATE secret_keys SET canary = zeroblob(40)",
-        )
-        .await;
+        assert_eq!(installation.secret(&main, &id(1)).unwrap().unwrap().bytes(), VALUE);
+        damage(&installation, "UPDATE secret_keys SET canary = zeroblob(40)").await;
         drop(installation);
         let error = Installation::open(&home, 1).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");

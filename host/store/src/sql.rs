@@ -28,15 +28,7 @@ macro_rules! text_columns {
     };
 }
 
-text_columns!(
-    WorkspaceName,
-    ConnectionName,
-    SourceName,
-    ExecutionId,
-    InteractionId,
-    SecretId,
-    PolicyId
-);
+text_columns!(WorkspaceName, ConnectionName, SourceName, ExecutionId, InteractionId, SecretId, PolicyId);
 
 impl ToSql for Digest {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -49,10 +41,7 @@ impl FromSql for Digest {
         let bytes = value.as_blob()?;
         let bytes = bytes
             .try_into()
-            .map_err(|_| FromSqlError::InvalidBlobSize {
-                expected_size: 32,
-                blob_size: bytes.len(),
-            })?;
+            .map_err(|_| FromSqlError::InvalidBlobSize { expected_size: 32, blob_size: bytes.len() })?;
         Ok(Self::from_bytes(bytes))
     }
 }
@@ -80,9 +69,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         let index = self.next;
         self.next += 1;
         let value = self.row.get_ref(index)?;
-        value
-            .as_str()
-            .map_err(|error| Fault::corrupt(format!("column {index}: {error}")))
+        value.as_str().map_err(|error| Fault::corrupt(format!("column {index}: {error}")))
     }
 
     /// A number that was stored by [`bits`].
@@ -97,8 +84,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
     pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         let index = self.next;
         let text = self.text()?;
-        serde_json::from_str(text)
-            .map_err(|error| Fault::corrupt(format!("column {index}: {error}")))
+        serde_json::from_str(text).map_err(|error| Fault::corrupt(format!("column {index}: {error}")))
     }
 }
 
@@ -144,10 +130,6 @@ pub(crate) fn first<T>(
 }
 
 /// Runs a statement and says how many rows it changed.
-pub(crate) fn execute(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-) -> Result<usize, Fault> {
+pub(crate) fn execute(connection: &Connection, sql: &str, params: impl Params) -> Result<usize, Fault> {
     Ok(connection.prepare_cached(sql)?.execute(params)?)
 }

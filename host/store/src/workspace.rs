@@ -55,15 +55,7 @@ impl Workspace {
         let executions = Executions::open(home, &directory)?;
         let blobs = Blobs::attach(Arc::clone(&database), directory.join("blobs"))?;
         tracing::debug!(workspace = %name, now_ms, "opened a workspace");
-        Ok(Self {
-            inner: Arc::new(Inner {
-                name: name.clone(),
-                directory,
-                database,
-                executions,
-                blobs,
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { name: name.clone(), directory, database, executions, blobs }) })
     }
 
     /// The workspace's name.

@@ -119,10 +119,7 @@ impl Writer {
                 }
             })
             .map_err(|source| StoreError::io(path, source))?;
-        Ok(Self {
-            shared,
-            thread: Some(thread),
-        })
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Queues a job at once; the future gives its outcome. Dropping the future
@@ -146,11 +143,7 @@ impl Writer {
     pub(crate) fn submit_behind(&self, job: Job) -> Result<()> {
         let mut queue = self.shared.lock();
         while queue.is_full() && queue.stopped.is_none() {
-            queue = self
-                .shared
-                .room
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = self.shared.room.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         self.shared.push(queue, job)
     }

@@ -17,11 +17,7 @@ fn split(url: &str) -> Option<Parts<'_>> {
     }
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    Some(Parts {
-        scheme,
-        authority,
-        path,
-    })
+    Some(Parts { scheme, authority, path })
 }
 
 /// `reference` as an absolute URL, resolved on `base` where it is relative.
@@ -40,27 +36,16 @@ pub(crate) fn resolve(base: Option<&str>, reference: &str) -> Option<String> {
     if let Some(host) = schemeless(reference) {
         return Some(format!("https://{host}"));
     }
-    let Parts {
-        scheme,
-        authority,
-        path,
-    } = base?;
+    let Parts { scheme, authority, path } = base?;
     let folder = without_tail(path);
     let joined = if reference.starts_with('/') {
         reference.to_owned()
     } else if reference.is_empty() {
         folder.to_owned()
     } else {
-        format!(
-            "{}/{reference}",
-            folder.rsplit_once('/').map_or("", |(before, _)| before)
-        )
+        format!("{}/{reference}", folder.rsplit_once('/').map_or("", |(before, _)| before))
     };
-    Some(format!(
-        "{scheme}://{}{}",
-        without_user(authority),
-        without_dots(&joined)
-    ))
+    Some(format!("{scheme}://{}{}", without_user(authority), without_dots(&joined)))
 }
 
 /// `api.example.com/v1` is a relative path by the letter; people mean a host.
@@ -73,9 +58,7 @@ fn schemeless(reference: &str) -> Option<&str> {
         && last.len() >= 2
         && last.bytes().all(|byte| byte.is_ascii_alphabetic())
         && !matches!(last, "json" | "yaml" | "yml" | "html" | "php" | "aspx")
-        && host
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     is_host.then_some(reference)
 }
 
@@ -84,9 +67,7 @@ fn without_tail(path: &str) -> &str {
 }
 
 fn without_user(authority: &str) -> &str {
-    authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host)
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
 /// RFC 3986, section 5.2.4.
@@ -119,12 +100,7 @@ fn without_dots(path: &str) -> String {
 /// What is wrong with it, in words.
 pub(crate) fn as_base(url: &str) -> Result<String, String> {
     let refused = |why: &str| format!("the server URL {:?} {why}", crate::text::line(url, 200));
-    let Some(Parts {
-        scheme,
-        authority,
-        path,
-    }) = split(url.trim())
-    else {
+    let Some(Parts { scheme, authority, path }) = split(url.trim()) else {
         return Err(refused("is not an absolute http or https URL"));
     };
     let host = without_user(authority);
@@ -136,18 +112,12 @@ pub(crate) fn as_base(url: &str) -> Result<String, String> {
         return Err(refused("contains characters that no URL may have"));
     }
     let path = without_tail(path).trim_end_matches('/');
-    Ok(format!(
-        "{}://{}{path}",
-        scheme.to_ascii_lowercase(),
-        host.to_ascii_lowercase()
-    ))
+    Ok(format!("{}://{}{path}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase()))
 }
 
 /// `scheme://host[:port]`, in lower case, without a scheme's usual port.
 pub(crate) fn origin(url: &str) -> Option<String> {
-    let Parts {
-        scheme, authority, ..
-    } = split(url)?;
+    let Parts { scheme, authority, .. } = split(url)?;
     let scheme = scheme.to_ascii_lowercase();
     let host = without_user(authority).to_ascii_lowercase();
     let usual = if scheme == "https" { ":443" } else { ":80" };
@@ -189,11 +159,7 @@ mod tests {
     fn servers_are_resolved_on_the_documents_url() {
         let base = Some("https://user:pw@example.com/specs/v1/openapi.json?key=1");
         let check = |reference: &str, expected: &str| {
-            assert_eq!(
-                resolve(base, reference).as_deref(),
-                Some(expected),
-                "{reference}"
-            );
+            assert_eq!(resolve(base, reference).as_deref(), Some(expected), "{reference}");
         };
         check("https://api.example.com/v2", "https://api.example.com/v2");
         check("/api", "https://example.com/api");
@@ -219,15 +185,10 @@ mod tests {
         assert!(as_base("https://a b/").is_err());
         assert!(as_base("https://evil.com\\@good.com/").is_err());
         assert!(as_base("https://{host}/").is_err());
-        assert_eq!(
-            origin("https://API.example.com:443/x").as_deref(),
-            Some("https://api.example.com")
-        );
+        assert_eq!(origin("https://API.example.com:443/x").as_deref(), Some("https://api.example.com"));
         assert_eq!(origin("http://a@b:80?x").as_deref(), Some("http://b"));
         assert_eq!(host("http://[::1]:80/").as_deref(), Some("[::1]"));
-        assert!(
-            is_private("127.0.0.1") && is_private("kubernetes.local") && is_private("10.1.2.3")
-        );
+        assert!(is_private("127.0.0.1") && is_private("kubernetes.local") && is_private("10.1.2.3"));
         assert!(!is_private("example.com"));
     }
 }

@@ -60,10 +60,7 @@ fn ours(parsed: &Parsed, specification: &str, newer: bool, url: Option<&str>) ->
     let servers = servers::of_document(root, url, &mut warnings);
     let mut origins = Vec::new();
     servers::add_origins(&servers, &mut origins);
-    let title = root
-        .pointer("/info/title")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let title = root.pointer("/info/title").and_then(Value::as_str).unwrap_or_default();
     let host = base::default(&servers, &Settings::default())
         .ok()
         .or_else(|| url.map(str::to_owned))
@@ -76,10 +73,7 @@ fn ours(parsed: &Parsed, specification: &str, newer: bool, url: Option<&str>) ->
         (_, true) => CONFIDENCE_NEWER,
         _ => CONFIDENCE,
     };
-    let version = root
-        .pointer("/info/version")
-        .map(crate::wire::style::text)
-        .unwrap_or_default();
+    let version = root.pointer("/info/version").map(crate::wire::style::text).unwrap_or_default();
     Detection {
         confidence,
         config: match parsed.format {

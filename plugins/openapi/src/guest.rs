@@ -63,71 +63,30 @@ impl exported::Guest for Component {
 
     fn invoke(call: exported::Call) -> Result<exported::Outcome, types::Failure> {
         let answer = crate::source::invoke(&plain_call(call), &mut Client)?;
-        let response = exported::Response {
-            data: answer.data,
-            is_error: false,
-            metadata: answer.metadata,
-        };
+        let response = exported::Response { data: answer.data, is_error: false, metadata: answer.metadata };
         Ok(exported::Outcome::Done(response))
     }
 }
 
 fn document(document: exported::Document) -> seam::Document {
-    seam::Document {
-        url: document.url,
-        media_type: document.media_type,
-        body: document.body,
-    }
+    seam::Document { url: document.url, media_type: document.media_type, body: document.body }
 }
 
 fn plain_call(call: exported::Call) -> seam::Call {
-    seam::Call {
-        tool: call.tool,
-        binding: call.binding,
-        arguments: call.arguments,
-        settings: call.settings,
-    }
+    seam::Call { tool: call.tool, binding: call.binding, arguments: call.arguments, settings: call.settings }
 }
 
 impl From<seam::Failure> for types::Failure {
     fn from(failure: seam::Failure) -> Self {
-        let seam::Failure {
-            code,
-            message,
-            status,
-            retryable,
-            retry_after_ms,
-            details,
-        } = failure;
-        Self {
-            code,
-            message,
-            status,
-            retryable,
-            retry_after_ms,
-            details,
-        }
+        let seam::Failure { code, message, status, retryable, retry_after_ms, details } = failure;
+        Self { code, message, status, retryable, retry_after_ms, details }
     }
 }
 
 impl From<types::Failure> for seam::Failure {
     fn from(failure: types::Failure) -> Self {
-        let types::Failure {
-            code,
-            message,
-            status,
-            retryable,
-            retry_after_ms,
-            details,
-        } = failure;
-        Self {
-            code,
-            message,
-            status,
-            retryable,
-            retry_after_ms,
-            details,
-        }
+        let types::Failure { code, message, status, retryable, retry_after_ms, details } = failure;
+        Self { code, message, status, retryable, retry_after_ms, details }
     }
 }
 
@@ -250,8 +209,5 @@ impl seam::FileWriter for blobs::Blob {
 }
 
 fn stored(blob: &blobs::Blob) -> seam::StoredFile {
-    seam::StoredFile {
-        reference: blob.reference(),
-        size: blob.size(),
-    }
+    seam::StoredFile { reference: blob.reference(), size: blob.size() }
 }

@@ -6,10 +6,7 @@
 //! Everything is plain Rust behind the traits of [`seam`]; `guest.rs` alone
 //! knows the component model.
 
-#![cfg_attr(
-    test,
-    expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")
-)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what is wrong by failing"))]
 
 mod address;
 mod catalogue;

@@ -35,8 +35,7 @@ impl Settings {
         if json.trim().is_empty() {
             return Ok(Self::default());
         }
-        let raw: Option<Raw> =
-            serde_json::from_str(json).map_err(|fault| invalid(&fault.to_string()))?;
+        let raw: Option<Raw> = serde_json::from_str(json).map_err(|fault| invalid(&fault.to_string()))?;
         let Some(raw) = raw else {
             return Ok(Self::default());
         };
@@ -56,20 +55,12 @@ impl Settings {
             }
         };
         let variables = raw.server_variables.unwrap_or_default().into_iter();
-        let server_variables = variables
-            .map(|(name, value)| (name, crate::wire::style::text(&value)))
-            .collect();
-        Ok(Self {
-            base_url,
-            server_variables,
-            numbered_arrays,
-        })
+        let server_variables =
+            variables.map(|(name, value)| (name, crate::wire::style::text(&value))).collect();
+        Ok(Self { base_url, server_variables, numbered_arrays })
     }
 }
 
 fn invalid(why: &str) -> Failure {
-    Failure::new(
-        "settings-invalid",
-        format!("the source's settings can't be used: {why}"),
-    )
+    Failure::new("settings-invalid", format!("the source's settings can't be used: {why}"))
 }

@@ -54,11 +54,7 @@ pub(crate) fn name(title: &str, host: Option<&str>) -> String {
         None if words.is_empty() => label.unwrap_or_else(|| "api".to_owned()),
         None => shortened(&words),
     };
-    if chosen.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("api_{chosen}")
-    } else {
-        chosen
-    }
+    if chosen.starts_with(|c: char| c.is_ascii_digit()) { format!("api_{chosen}") } else { chosen }
 }
 
 fn shortened(words: &[String]) -> String {
@@ -93,21 +89,15 @@ fn is_version(word: &str) -> bool {
 /// `github` of `api.github.com`.
 fn registrable(host: &str) -> Option<String> {
     let mut labels: Vec<&str> = host.split('.').collect();
-    if labels.len() < 2
-        || host.starts_with('[')
-        || labels.last()?.bytes().all(|byte| byte.is_ascii_digit())
-    {
+    if labels.len() < 2 || host.starts_with('[') || labels.last()?.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let last = labels.pop()?;
     if labels.len() > 1 && last.len() == 2 && SHARED_LABELS.contains(labels.last()?) {
         labels.pop();
     }
-    let label: String = labels
-        .last()?
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect();
+    let label: String =
+        labels.last()?.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     (!label.is_empty() && !NOISE.contains(&label.as_str())).then_some(label)
 }
 
@@ -121,16 +111,8 @@ mod tests {
             assert_eq!(name(title, host), expected, "{title}")
         };
         check("GitHub v3 REST API", Some("api.github.com"), "github");
-        check(
-            "GitHub's official OpenAPI spec + Octokit extension",
-            Some("api.github.com"),
-            "github",
-        );
-        check(
-            "Swagger Petstore - OpenAPI 3.0",
-            Some("petstore3.swagger.io"),
-            "petstore",
-        );
+        check("GitHub's official OpenAPI spec + Octokit extension", Some("api.github.com"), "github");
+        check("Swagger Petstore - OpenAPI 3.0", Some("petstore3.swagger.io"), "petstore");
         check("Stripe API", Some("api.stripe.com"), "stripe");
         check("API", Some("api.example.co.uk"), "example");
         check("", Some("127.0.0.1"), "api");

@@ -14,11 +14,7 @@ pub(crate) fn plain(text: &str, max_chars: usize) -> Cow<'_, str> {
     let mut characters = text.chars().filter(|character| !is_hostile(*character));
     for (count, character) in characters.by_ref().enumerate() {
         if count + 1 == max_chars {
-            kept.push(if characters.next().is_none() {
-                character
-            } else {
-                '…'
-            });
+            kept.push(if characters.next().is_none() { character } else { '…' });
             break;
         }
         kept.push(character);
@@ -57,20 +53,10 @@ pub(crate) fn hash(parts: &[&str]) -> u64 {
 pub(crate) fn sanitised(name: &str, max: usize) -> String {
     let safe: String = name
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "_.-".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' })
         .take(max)
         .collect();
-    if safe.is_empty() {
-        "_".to_owned()
-    } else {
-        safe
-    }
+    if safe.is_empty() { "_".to_owned() } else { safe }
 }
 
 #[cfg(test)]

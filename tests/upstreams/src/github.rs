@@ -153,12 +153,7 @@ pub async fn start(config: Config) -> io::Result<Emulator> {
         let connection = pipeline::Connection { number, reset };
         let (app, router) = (Arc::clone(&shared), router.clone());
         let service = service_fn(move |request| {
-            pipeline::answer(
-                Arc::clone(&app),
-                router.clone(),
-                connection.clone(),
-                request,
-            )
+            pipeline::answer(Arc::clone(&app), router.clone(), connection.clone(), request)
         });
         async move {
             // A connection that breaks is the client's affair, or was asked for.
@@ -167,10 +162,5 @@ pub async fn start(config: Config) -> io::Result<Emulator> {
                 .await;
         }
     })?;
-    Ok(Emulator {
-        addr,
-        ledger: app.ledger.clone(),
-        app,
-        _server: server,
-    })
+    Ok(Emulator { addr, ledger: app.ledger.clone(), app, _server: server })
 }

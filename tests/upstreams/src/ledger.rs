@@ -61,11 +61,8 @@ impl Entry {
     /// The entry as JSON: bytes that are not UTF-8 stand as
     /// `{"base64": "…"}`.
     pub fn to_json(&self) -> Value {
-        let headers: Vec<Value> = self
-            .headers
-            .iter()
-            .map(|(name, value)| json!([name, text_or_base64(value)]))
-            .collect();
+        let headers: Vec<Value> =
+            self.headers.iter().map(|(name, value)| json!([name, text_or_base64(value)])).collect();
         json!({
             "sequence": self.sequence,
             "connection": self.connection,
@@ -107,11 +104,7 @@ struct Shared {
 
 impl Ledger {
     pub(crate) fn new(keep: Keep) -> Self {
-        Self {
-            shared: Arc::default(),
-            started: Instant::now(),
-            keep,
-        }
+        Self { shared: Arc::default(), started: Instant::now(), keep }
     }
 
     /// Everything that is kept, oldest first.
@@ -122,9 +115,7 @@ impl Ledger {
     /// Those of a method and a path, oldest first. The method may be `*`; in
     /// the path `*` stands for one segment and a last `**` for the rest.
     pub fn matching(&self, method: &str, path: &str) -> Vec<Entry> {
-        let fits = |entry: &&Entry| {
-            method_matches(method, &entry.method) && path_matches(path, &entry.path)
-        };
+        let fits = |entry: &&Entry| method_matches(method, &entry.method) && path_matches(path, &entry.path);
         self.lock().entries.iter().filter(fits).cloned().collect()
     }
 

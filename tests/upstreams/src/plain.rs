@@ -79,10 +79,7 @@ where
     let bound = serving::bind(config.port)?;
     let addr = bound.addr;
     let ledger = Ledger::new(config.keep);
-    let shared = Arc::new(connection::Shared {
-        handler,
-        ledger: ledger.clone(),
-    });
+    let shared = Arc::new(connection::Shared { handler, ledger: ledger.clone() });
     let server = bound.serve(move |stream, number| {
         let shared = Arc::clone(&shared);
         async move {
@@ -90,10 +87,5 @@ where
             let _ = connection::serve(stream, number, &shared).await;
         }
     })?;
-    Ok(Upstream {
-        addr,
-        ledger,
-        origin: format!("http://{addr}"),
-        _server: server,
-    })
+    Ok(Upstream { addr, ledger, origin: format!("http://{addr}"), _server: server })
 }

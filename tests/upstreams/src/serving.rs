@@ -45,21 +45,15 @@ impl Bound {
         Serve: Fn(TcpStream, u64) -> Connection + Send + 'static,
         Connection: Future<Output = ()> + Send + 'static,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::Builder::new()
-            .name(format!("upstream-{}", self.addr.port()))
-            .spawn(move || {
+        let thread =
+            std::thread::Builder::new().name(format!("upstream-{}", self.addr.port())).spawn(move || {
                 if let Err(error) = runtime.block_on(accept(self.listener, serve, stopped)) {
                     eprintln!("an upstream stopped: {error}");
                 }
             })?;
-        Ok(Server {
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Server { stop: Some(stop), thread: Some(thread) })
     }
 }
 

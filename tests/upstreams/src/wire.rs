@@ -34,10 +34,7 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn new(stream: TcpStream) -> (Self, ResetSwitch) {
         let reset = ResetSwitch::default();
-        let wire = Self {
-            stream,
-            reset: reset.clone(),
-        };
+        let wire = Self { stream, reset: reset.clone() };
         (wire, reset)
     }
 

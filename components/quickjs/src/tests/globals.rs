@@ -54,11 +54,7 @@ fn randomness_comes_from_the_host() {
     let body = "return [crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(3))], [...crypto.getRandomValues(new Uint16Array(1))]]";
     assert_eq!(
         run_with(&host, body),
-        Ok(json!([
-            "0b30557a-9fc4-490e-b358-7da2c7ec1136",
-            [11, 48, 85],
-            [12299]
-        ]))
+        Ok(json!(["0b30557a-9fc4-490e-b358-7da2c7ec1136", [11, 48, 85], [12299]]))
     );
     check_failure(
         "crypto.getRandomValues(new Uint8Array(70000))",
@@ -94,22 +90,10 @@ fn performance_counts_from_its_first_use() {
 
 #[test]
 fn text_is_encoded_and_decoded() {
-    check(
-        "return [...new TextEncoder().encode('aü€😀')].length",
-        json!(10),
-    );
-    check(
-        "return new TextDecoder().decode(new TextEncoder().encode('aü€😀'))",
-        json!("aü€😀"),
-    );
-    check(
-        "return new TextDecoder().decode(new Uint8Array([97, 255, 98]))",
-        json!("a\u{fffd}b"),
-    );
-    check(
-        "return new TextDecoder().decode(new Uint8Array([239, 187, 191, 97]).buffer)",
-        json!("a"),
-    );
+    check("return [...new TextEncoder().encode('aü€😀')].length", json!(10));
+    check("return new TextDecoder().decode(new TextEncoder().encode('aü€😀'))", json!("aü€😀"));
+    check("return new TextDecoder().decode(new Uint8Array([97, 255, 98]))", json!("a\u{fffd}b"));
+    check("return new TextDecoder().decode(new Uint8Array([239, 187, 191, 97]).buffer)", json!("a"));
     check_failure(
         "new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([255]))",
         "type",
@@ -147,22 +131,13 @@ fn structured_clone_is_deep() {
         json!([1, true]),
     );
     for (body, message) in [
-        (
-            "structuredClone(() => 1)",
-            "DataCloneError: a function can't be cloned",
-        ),
-        (
-            "structuredClone({ a: Symbol() })",
-            "DataCloneError: a symbol can't be cloned",
-        ),
+        ("structuredClone(() => 1)", "DataCloneError: a function can't be cloned"),
+        ("structuredClone({ a: Symbol() })", "DataCloneError: a symbol can't be cloned"),
         (
             "structuredClone(Promise.resolve())",
             "DataCloneError: a promise, weak collection or proxy can't be cloned",
         ),
-        (
-            "structuredClone(tools.a)",
-            "DataCloneError: a function can't be cloned",
-        ),
+        ("structuredClone(tools.a)", "DataCloneError: a function can't be cloned"),
     ] {
         check_failure(body, "error", message);
     }
@@ -190,16 +165,8 @@ fn urls_follow_the_standard() {
         "return [URL.canParse('nope'), URL.canParse('/x', 'http://a.example'), URL.parse('nope')]",
         json!([false, true, null]),
     );
-    check_failure(
-        "new URL('nope')",
-        "type",
-        "TypeError: Invalid URL: \"nope\"",
-    );
-    check_failure(
-        "new URL('x', 'y')",
-        "type",
-        "TypeError: Invalid URL: \"x\" against \"y\"",
-    );
+    check_failure("new URL('nope')", "type", "TypeError: Invalid URL: \"nope\"");
+    check_failure("new URL('x', 'y')", "type", "TypeError: Invalid URL: \"x\" against \"y\"");
     check_failure(
         "const u = new URL('http://a.example'); u.href = ''",
         "type",
@@ -255,10 +222,7 @@ fn abort_signals_tell_their_listeners() {
 fn emitted_values_are_json() {
     let host = Host::echo();
     run_with(&host, "emit({ a: 1n }); emit(undefined); emit('x')").unwrap();
-    assert_eq!(
-        host.0.record.borrow().emitted,
-        [json!({ "a": 1 }), json!(null), json!("x")]
-    );
+    assert_eq!(host.0.record.borrow().emitted, [json!({ "a": 1 }), json!(null), json!("x")]);
     check_failure(
         "emit(() => 1)",
         "type",

@@ -24,9 +24,7 @@ const POLLUTION: &str = "
 
 #[test]
 fn polluted_prototypes_forge_nothing() {
-    let host = Host::ordered(true, |call| {
-        Some(Outcome::Ok(format!("{:?}", call.path[0])))
-    });
+    let host = Host::ordered(true, |call| Some(Outcome::Ok(format!("{:?}", call.path[0]))));
     let body = format!(
         "{POLLUTION} const a = tools.a(); const b = tools.b.c({{ x: 1 }}); return {{ b: await b, a: await a }}"
     );
@@ -36,42 +34,25 @@ fn polluted_prototypes_forge_nothing() {
 
 #[test]
 fn polluted_prototypes_keep_failures_and_the_log() {
-    let host = Host::new(|_| {
-        Some(Outcome::Failed(
-            r#"{"code":"denied","message":"no"}"#.into(),
-        ))
-    });
+    let host = Host::new(|_| Some(Outcome::Failed(r#"{"code":"denied","message":"no"}"#.into())));
     let body = format!(
         "{POLLUTION} console.log('still', {{ a: 1 }}); try {{ await tools.a() }} catch (e) {{ return e.code }}"
     );
     assert_eq!(run_with(&host, &body), Ok(json!("denied")));
     assert_eq!(host.lines(), ["still { a: 1 }"]);
     let host = Host::silent();
-    let failure = run_with(
-        &host,
-        &format!("{POLLUTION} tools.left.behind(); await 0; throw 7"),
-    )
-    .unwrap_err();
+    let failure = run_with(&host, &format!("{POLLUTION} tools.left.behind(); await 0; throw 7")).unwrap_err();
     assert_eq!(failure.message, "7 was thrown");
-    assert!(
-        host.warnings()[0].starts_with("abandoned: tools.left.behind ("),
-        "{:?}",
-        host.warnings()
-    );
+    assert!(host.warnings()[0].starts_with("abandoned: tools.left.behind ("), "{:?}", host.warnings());
 }
 
 #[test]
 fn a_thenable_everywhere_only_harms_its_author() {
-    let failure =
-        run("Object.prototype.then = function (go) { /* never */ }; return {}").unwrap_err();
+    let failure = run("Object.prototype.then = function (go) { /* never */ }; return {}").unwrap_err();
     assert_eq!(failure.code, "never-settles");
     check("Promise.prototype.constructor = null; return 1", json!(1));
-    let species =
-        "Object.defineProperty(Promise, Symbol.species, { value: function () { throw 1 } });";
-    check(
-        &format!("{species} return (await tools.a.b()).path"),
-        json!("a.b"),
-    );
+    let species = "Object.defineProperty(Promise, Symbol.species, { value: function () { throw 1 } });";
+    check(&format!("{species} return (await tools.a.b()).path"), json!("a.b"));
     let failure = run(&format!("{species} return tools.a.b().then((x) => x)")).unwrap_err();
     assert_eq!(failure.message, "1 was thrown");
 }
@@ -83,13 +64,11 @@ fn hooks_into_stack_traces_stay_the_authors() {
         json!("a.b"),
     );
     let failure =
-        run("Error.prepareStackTrace = () => { throw 1 }; Error.stackTraceLimit = 0; null.x")
-            .unwrap_err();
+        run("Error.prepareStackTrace = () => { throw 1 }; Error.stackTraceLimit = 0; null.x").unwrap_err();
     assert_eq!(failure.code, "type");
     let failure = run("const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); Object.defineProperty(e, 'name', { get() { throw 1 } }); throw e").unwrap_err();
     assert_eq!(failure.message, "Error: x");
-    let failure =
-        run("throw new Proxy(new Error('x'), { get() { throw new Error('trap') } })").unwrap_err();
+    let failure = run("throw new Proxy(new Error('x'), { get() { throw new Error('trap') } })").unwrap_err();
     assert_eq!(failure.code, "thrown");
 }
 
@@ -113,40 +92,24 @@ fn typed_arrays_that_lie_are_read_as_they_are() {
 fn deep_structures_do_not_overflow() {
     let failure = run("let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a").unwrap_err();
     assert_eq!(failure.code, "too-deep");
-    check(
-        "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); return 1",
-        json!(1),
-    );
+    check("let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); return 1", json!(1));
     let failure =
-        run("let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return structuredClone(a)")
-            .unwrap_err();
+        run("let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return structuredClone(a)").unwrap_err();
     assert_eq!(failure.code, "range");
     let failure = run("JSON.parse('['.repeat(1e6))").unwrap_err();
-    assert!(
-        ["range", "syntax"].contains(&failure.code.as_str()),
-        "{failure:?}"
-    );
-    let failure =
-        run("return new Function('return ' + '('.repeat(1e5) + ')'.repeat(1e5))()").unwrap_err();
-    assert!(
-        ["range", "syntax"].contains(&failure.code.as_str()),
-        "{failure:?}"
-    );
+    assert!(["range", "syntax"].contains(&failure.code.as_str()), "{failure:?}");
+    let failure = run("return new Function('return ' + '('.repeat(1e5) + ')'.repeat(1e5))()").unwrap_err();
+    assert!(["range", "syntax"].contains(&failure.code.as_str()), "{failure:?}");
     let failure = run("return /(((((((((((((((((((((((((a)))))))))))))))))))))))))/.test('a'.repeat(10)) && new RegExp('('.repeat(1e5))").unwrap_err();
     assert_eq!(failure.code, "syntax");
-    let failure =
-        run("const o = { toJSON() { return { o: { toJSON: o.toJSON } } } }; return o").unwrap_err();
-    assert!(
-        ["range", "too-deep"].contains(&failure.code.as_str()),
-        "{failure:?}"
-    );
+    let failure = run("const o = { toJSON() { return { o: { toJSON: o.toJSON } } } }; return o").unwrap_err();
+    assert!(["range", "too-deep"].contains(&failure.code.as_str()), "{failure:?}");
 }
 
 #[test]
 fn proxies_in_results_are_asked_like_any_object() {
     check("return new Proxy({ a: 1 }, {})", json!({ "a": 1 }));
-    let failure =
-        run("return new Proxy({}, { ownKeys() { throw new Error('trap') } })").unwrap_err();
+    let failure = run("return new Proxy({}, { ownKeys() { throw new Error('trap') } })").unwrap_err();
     assert_eq!(failure.message, "Error: trap");
     let failure = run("const p = new Proxy({}, { get: (_, key) => key === 'a' ? p : undefined, ownKeys: () => ['a'], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }) }); return p").unwrap_err();
     assert_eq!(failure.code, "cycle");

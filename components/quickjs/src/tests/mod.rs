@@ -49,11 +49,7 @@ impl Host {
     }
 
     fn ordered(newest_first: bool, answer: impl Fn(&Call) -> Option<Outcome> + 'static) -> Self {
-        Self(Rc::new(HostState {
-            answer: Box::new(answer),
-            newest_first,
-            record: RefCell::default(),
-        }))
+        Self(Rc::new(HostState { answer: Box::new(answer), newest_first, record: RefCell::default() }))
     }
 
     /// Answers every tool call with what it was called with.
@@ -77,13 +73,7 @@ impl Host {
         let record = self.0.record.borrow();
         let shown = record.calls.iter().map(|call| {
             let options = call.options.clone().unwrap_or_default();
-            format!(
-                "{}:{} {} {}",
-                call.root,
-                call.path.join("."),
-                call.args,
-                options
-            )
+            format!("{}:{} {} {}", call.root, call.path.join("."), call.args, options)
         });
         shown.map(|line| line.trim_end().to_owned()).collect()
     }
@@ -95,10 +85,7 @@ impl Host {
 
     fn warnings(&self) -> Vec<String> {
         let record = self.0.record.borrow();
-        let warnings = record
-            .lines
-            .iter()
-            .filter(|(level, _)| *level == Level::Warn);
+        let warnings = record.lines.iter().filter(|(level, _)| *level == Level::Warn);
         warnings.map(|(_, line)| line.clone()).collect()
     }
 }
@@ -116,11 +103,7 @@ impl Bridge for Host {
 
     fn next(&self) -> Option<(u32, Outcome)> {
         let mut record = self.0.record.borrow_mut();
-        if self.0.newest_first {
-            record.ready.pop_back()
-        } else {
-            record.ready.pop_front()
-        }
+        if self.0.newest_first { record.ready.pop_back() } else { record.ready.pop_front() }
     }
 
     fn cancel(&self, id: u32) {
@@ -130,11 +113,7 @@ impl Bridge for Host {
     }
 
     fn log(&self, level: Level, message: &str) {
-        self.0
-            .record
-            .borrow_mut()
-            .lines
-            .push((level, message.to_owned()));
+        self.0.record.borrow_mut().lines.push((level, message.to_owned()));
     }
 
     fn emit(&self, content: &str) {
@@ -156,11 +135,7 @@ impl Bridge for Host {
 }
 
 fn module(specifier: &str, source: &str) -> Module {
-    Module {
-        specifier: specifier.to_owned(),
-        source: source.to_owned(),
-        source_map: None,
-    }
+    Module { specifier: specifier.to_owned(), source: source.to_owned(), source_map: None }
 }
 
 /// Runs the body of an async function in a fresh engine.
@@ -185,10 +160,6 @@ fn check(body: &str, expect: Value) {
 #[track_caller]
 fn check_failure(body: &str, code: &str, message: &str) -> Failure {
     let failure = run(body).expect_err(body);
-    assert_eq!(
-        (failure.code.as_str(), failure.message.as_str()),
-        (code, message),
-        "{body}"
-    );
+    assert_eq!((failure.code.as_str(), failure.message.as_str()), (code, message), "{body}");
     failure
 }

@@ -9,10 +9,7 @@ use crate::engine::Engine;
 fn program(entry: &str, modules: &[(&str, &str)]) -> Program {
     Program {
         entry: entry.to_owned(),
-        modules: modules
-            .iter()
-            .map(|(name, source)| module(name, source))
-            .collect(),
+        modules: modules.iter().map(|(name, source)| module(name, source)).collect(),
     }
 }
 
@@ -28,17 +25,9 @@ fn an_empty_program_asks_the_host_for_nothing() {
     let (engine, said) = load(&host, "", &[]).unwrap();
     assert_eq!(said, json!({ "modules": [], "exports": [], "logs": [] }));
     let record = host.0.record.borrow();
-    assert_eq!(
-        (record.calls.len(), record.random_calls, record.now_ms),
-        (0, 0, 0)
-    );
+    assert_eq!((record.calls.len(), record.random_calls, record.now_ms), (0, 0, 0));
     drop(record);
-    assert_eq!(
-        engine
-            .run(&module("main.ts", "export default 1 + 1"), "null")
-            .unwrap(),
-        "2"
-    );
+    assert_eq!(engine.run(&module("main.ts", "export default 1 + 1"), "null").unwrap(), "2");
 }
 
 #[test]
@@ -68,10 +57,7 @@ fn handlers_use_the_bridge_and_modules_do_not() {
     let (engine, _) = load(
         &host,
         "a.ts",
-        &[(
-            "a.ts",
-            "export default async () => (await tools.x.y({ a: Math.random() < 1 })).args",
-        )],
+        &[("a.ts", "export default async () => (await tools.x.y({ a: Math.random() < 1 })).args")],
     )
     .unwrap();
     assert_eq!(engine.invoke("default", "{}").unwrap(), r#"{"a":true}"#);
@@ -83,17 +69,9 @@ fn handlers_use_the_bridge_and_modules_do_not() {
         "crypto.randomUUID()",
         "performance.now()",
     ] {
-        let failure = load(&Host::echo(), "a.ts", &[("a.ts", source)])
-            .map(|_| ())
-            .unwrap_err();
+        let failure = load(&Host::echo(), "a.ts", &[("a.ts", source)]).map(|_| ()).unwrap_err();
         assert_eq!(failure.code, "type", "{source}");
-        assert!(
-            failure
-                .message
-                .contains("is not available while modules are loaded"),
-            "{}",
-            failure.message
-        );
+        assert!(failure.message.contains("is not available while modules are loaded"), "{}", failure.message);
     }
 }
 
@@ -102,10 +80,7 @@ fn each_module_is_evaluated_once() {
     let host = Host::echo();
     let modules = [
         ("a.ts", "import './b.ts'; export const n = globalThis.n"),
-        (
-            "b.ts",
-            "globalThis.n = (globalThis.n ?? 0) + 1; export const n = () => globalThis.n",
-        ),
+        ("b.ts", "globalThis.n = (globalThis.n ?? 0) + 1; export const n = () => globalThis.n"),
     ];
     let (engine, _) = load(&host, "a.ts", &modules).unwrap();
     assert_eq!(engine.invoke("b.ts#n", "null").unwrap(), "1");
@@ -114,54 +89,25 @@ fn each_module_is_evaluated_once() {
 #[test]
 fn unknown_handlers_and_modules_name_what_there_is() {
     let host = Host::echo();
-    let (engine, _) = load(
-        &host,
-        "a.ts",
-        &[("a.ts", "export const one = () => 1; export const two = 2")],
-    )
-    .unwrap();
+    let (engine, _) =
+        load(&host, "a.ts", &[("a.ts", "export const one = () => 1; export const two = 2")]).unwrap();
     for (handler, message) in [
-        (
-            "three",
-            "there is no function \"three\" to call; exported: one, two",
-        ),
-        (
-            "two",
-            "there is no function \"two\" to call; exported: one, two",
-        ),
-        (
-            "b.ts#one",
-            "there is no module \"b.ts\" to take \"one\" from; loaded: a.ts",
-        ),
+        ("three", "there is no function \"three\" to call; exported: one, two"),
+        ("two", "there is no function \"two\" to call; exported: one, two"),
+        ("b.ts#one", "there is no module \"b.ts\" to take \"one\" from; loaded: a.ts"),
     ] {
         let failure = engine.invoke(handler, "null").unwrap_err();
-        assert_eq!(
-            (failure.code.as_str(), failure.message.as_str()),
-            ("not-found", message)
-        );
+        assert_eq!((failure.code.as_str(), failure.message.as_str()), ("not-found", message));
     }
     let failure = host.engine().invoke("x", "null").unwrap_err();
-    assert_eq!(
-        failure.message,
-        "there is no module \"\" to take \"x\" from; loaded: nothing"
-    );
+    assert_eq!(failure.message, "there is no module \"\" to take \"x\" from; loaded: nothing");
 }
 
 #[test]
 fn programs_that_do_not_hold_together_are_refused() {
     for (entry, modules, code, message) in [
-        (
-            "x.ts",
-            &[("a.ts", "")][..],
-            "program",
-            "the entry \"x.ts\" is not among the modules",
-        ),
-        (
-            "a.ts",
-            &[("a.ts", ""), ("a.ts", "")],
-            "program",
-            "two modules are called \"a.ts\"",
-        ),
+        ("x.ts", &[("a.ts", "")][..], "program", "the entry \"x.ts\" is not among the modules"),
+        ("a.ts", &[("a.ts", ""), ("a.ts", "")], "program", "two modules are called \"a.ts\""),
         (
             "a.ts",
             &[("a.ts", "import './b.ts'")],
@@ -174,38 +120,21 @@ fn programs_that_do_not_hold_together_are_refused() {
             "never-settles",
             "a module waits, at its top level, for a promise that nothing will settle",
         ),
-        (
-            "a.ts",
-            &[("a.ts", "throw new Error('top')")],
-            "error",
-            "Error: top",
-        ),
+        ("a.ts", &[("a.ts", "throw new Error('top')")], "error", "Error: top"),
     ] {
         let failure = load(&Host::echo(), entry, modules).map(|_| ()).unwrap_err();
-        assert_eq!(
-            (failure.code.as_str(), failure.message.as_str()),
-            (code, message)
-        );
+        assert_eq!((failure.code.as_str(), failure.message.as_str()), (code, message));
     }
-    let failure = load(
-        &Host::echo(),
-        "a.ts",
-        &[
-            ("a.ts", "import { x } from 'b'"),
-            ("b", "export const y = 1"),
-        ],
-    )
-    .map(|_| ())
-    .unwrap_err();
+    let failure =
+        load(&Host::echo(), "a.ts", &[("a.ts", "import { x } from 'b'"), ("b", "export const y = 1")])
+            .map(|_| ())
+            .unwrap_err();
     assert_eq!(failure.code, "syntax");
 }
 
 #[test]
 fn a_program_without_modules_imports_nothing() {
-    let failure = Host::echo()
-        .engine()
-        .run(&module("main.ts", "import 'fs'"), "null")
-        .unwrap_err();
+    let failure = Host::echo().engine().run(&module("main.ts", "import 'fs'"), "null").unwrap_err();
     assert_eq!(
         failure.message,
         "TypeError: there is no module \"fs\" to import: this program has none; APIs are reached by tools.<source>.<tool>(args)"

@@ -18,21 +18,14 @@ fn any_dotted_path_is_a_call() {
         "await tools.github.issues.create({ title: 'x' })",
         &[r#"tools:github.issues.create {"title":"x"}"#],
     );
-    check_calls(
-        "await tools['github.issues.list']()",
-        &["tools:github.issues.list {}"],
-    );
+    check_calls("await tools['github.issues.list']()", &["tools:github.issues.list {}"]);
     check_calls(
         "const { list } = tools.github.issues; await list({ a: 1 })",
         &[r#"tools:github.issues.list {"a":1}"#],
     );
     check_calls(
         "await tools.a.name(); await tools.a.call(); await tools.a.bind.apply()",
-        &[
-            "tools:a.name {}",
-            "tools:a.call {}",
-            "tools:a.bind.apply {}",
-        ],
+        &["tools:a.name {}", "tools:a.call {}", "tools:a.bind.apply {}"],
     );
     check(
         "return await tools.a.b({ x: [1, undefined] })",
@@ -47,36 +40,18 @@ fn options_travel_beside_the_arguments() {
         &[r#"tools:a.b {} {"connection":"work","raw":true}"#],
     );
     check_calls("await tools.a.b({}, {})", &["tools:a.b {}"]);
-    check_calls(
-        "await tools.a.b(undefined, { signal: new AbortController().signal })",
-        &["tools:a.b {}"],
-    );
+    check_calls("await tools.a.b(undefined, { signal: new AbortController().signal })", &["tools:a.b {}"]);
 }
 
 #[test]
 fn search_and_describe_have_their_short_forms() {
-    check_calls(
-        "await tools.search('issues')",
-        &[r#"tools:search {"query":"issues"}"#],
-    );
-    check_calls(
-        "await tools.search({ query: 'a', limit: 3 })",
-        &[r#"tools:search {"query":"a","limit":3}"#],
-    );
+    check_calls("await tools.search('issues')", &[r#"tools:search {"query":"issues"}"#]);
+    check_calls("await tools.search({ query: 'a', limit: 3 })", &[r#"tools:search {"query":"a","limit":3}"#]);
     check_calls("await tools.sources.list()", &["tools:sources.list {}"]);
     let described = [r#"tools:describe {"path":"github.issues.create","type":"output","depth":2}"#];
-    check_calls(
-        "await tools.describe('github.issues.create', { type: 'output', depth: 2 })",
-        &described,
-    );
-    check_calls(
-        "await tools.describe(tools.github.issues.create, { type: 'output', depth: 2 })",
-        &described,
-    );
-    check_calls(
-        "await tools.describe('a.b')",
-        &[r#"tools:describe {"path":"a.b"}"#],
-    );
+    check_calls("await tools.describe('github.issues.create', { type: 'output', depth: 2 })", &described);
+    check_calls("await tools.describe(tools.github.issues.create, { type: 'output', depth: 2 })", &described);
+    check_calls("await tools.describe('a.b')", &[r#"tools:describe {"path":"a.b"}"#]);
 }
 
 #[test]
@@ -88,40 +63,22 @@ fn awaiting_or_printing_a_path_calls_nothing() {
         return [typeof tools.x.then, typeof tools.x.toJSON, typeof tools.x.constructor,
             typeof tools.x.__proto__, typeof tools.x.prototype, JSON.stringify({ t: tools.x }),
             Object.prototype.toString.call(tools.x)]";
-    let expect = json!([
-        "undefined",
-        "undefined",
-        "undefined",
-        "undefined",
-        "undefined",
-        "{}",
-        "[object Function]"
-    ]);
+    let expect =
+        json!(["undefined", "undefined", "undefined", "undefined", "undefined", "{}", "[object Function]"]);
     assert_eq!(run_with(&host, body), Ok(expect));
     assert_eq!(host.calls(), Vec::<String>::new());
-    assert_eq!(
-        host.lines(),
-        ["[tools] [tool github.issues.create] [[tool a]] [tool a.b] [tool a]"]
-    );
+    assert_eq!(host.lines(), ["[tools] [tool github.issues.create] [[tool a]] [tool a.b] [tool a]"]);
 }
 
 #[test]
 fn listing_tools_says_how_to_find_them() {
-    let hint = "TypeError: tools can't be listed: use tools.search({ query }) to find them, or tools.sources.list()";
-    for body in [
-        "Object.keys(tools)",
-        "for (const x in tools.github);",
-        "'a' in tools",
-        "({ ...tools })",
-    ] {
+    let hint =
+        "TypeError: tools can't be listed: use tools.search({ query }) to find them, or tools.sources.list()";
+    for body in ["Object.keys(tools)", "for (const x in tools.github);", "'a' in tools", "({ ...tools })"] {
         check_failure(body, "type", hint);
     }
     check_failure("tools.github = 1", "type", "TypeError: tools is read-only");
-    check_failure(
-        "delete tools.github",
-        "type",
-        "TypeError: tools is read-only",
-    );
+    check_failure("delete tools.github", "type", "TypeError: tools is read-only");
 }
 
 #[test]
@@ -157,26 +114,18 @@ fn wrong_arguments_are_refused_before_the_host_is_asked() {
         assert_eq!(failure.message, message);
         assert_eq!(host.calls(), Vec::<String>::new(), "{body}");
     }
-    check(
-        "return await tools.a.b('x').catch((e) => e.name)",
-        json!("TypeError"),
-    );
+    check("return await tools.a.b('x').catch((e) => e.name)", json!("TypeError"));
 }
 
 #[test]
 fn calls_run_together_and_are_told_apart() {
-    let host = Host::ordered(true, |call| {
-        Some(Outcome::Ok(format!("{:?}", call.path[0])))
-    });
+    let host = Host::ordered(true, |call| Some(Outcome::Ok(format!("{:?}", call.path[0]))));
     let body = "
         const order = [];
         const note = (p) => p.then((v) => (order.push(v), v));
         const all = await Promise.all([note(tools.a()), note(tools.b()), note(tools.c())]);
         return { all, order }";
-    assert_eq!(
-        run_with(&host, body),
-        Ok(json!({ "all": ["a", "b", "c"], "order": ["c", "b", "a"] }))
-    );
+    assert_eq!(run_with(&host, body), Ok(json!({ "all": ["a", "b", "c"], "order": ["c", "b", "a"] })));
     assert_eq!(host.calls(), ["tools:a {}", "tools:b {}", "tools:c {}"]);
 }
 
@@ -189,10 +138,7 @@ fn the_loser_of_a_race_can_be_aborted() {
         const won = await Promise.race([slow, tools.fast()]);
         abort.abort();
         return [won, await slow]";
-    assert_eq!(
-        run_with(&host, body),
-        Ok(json!([1, ["AbortError", "this operation was aborted"]]))
-    );
+    assert_eq!(run_with(&host, body), Ok(json!([1, ["AbortError", "this operation was aborted"]])));
     assert_eq!(host.0.record.borrow().cancelled, [1]);
     assert_eq!(host.lines(), Vec::<String>::new());
 }
@@ -200,25 +146,21 @@ fn the_loser_of_a_race_can_be_aborted() {
 #[test]
 fn an_aborted_signal_starts_nothing() {
     let host = Host::echo();
-    let failure = run_with(
-        &host,
-        "await tools.a.b({}, { signal: AbortSignal.abort() })",
-    )
-    .unwrap_err();
+    let failure = run_with(&host, "await tools.a.b({}, { signal: AbortSignal.abort() })").unwrap_err();
     assert_eq!(
         (failure.code.as_str(), failure.message.as_str()),
         ("aborted", "AbortError: this operation was aborted")
     );
     assert_eq!(host.calls(), Vec::<String>::new());
-    let failure =
-        run("await tools.a.b({}, { signal: AbortSignal.abort(new Error('mine')) })").unwrap_err();
+    let failure = run("await tools.a.b({}, { signal: AbortSignal.abort(new Error('mine')) })").unwrap_err();
     assert_eq!(failure.message, "Error: mine");
 }
 
 #[test]
 fn calls_left_behind_are_cancelled_and_named() {
     let host = Host::new(|call| (call.path == ["quick"]).then(|| Outcome::Ok("1".into())));
-    let body = "tools.github.issues.list(); tools.slow.b(); setTimeout(() => {}, 5); await tools.quick(); return 1";
+    let body =
+        "tools.github.issues.list(); tools.slow.b(); setTimeout(() => {}, 5); await tools.quick(); return 1";
     assert_eq!(run_with(&host, body), Ok(json!(1)));
     assert_eq!(host.0.record.borrow().cancelled, [1, 2, 3]);
     assert_eq!(
@@ -245,19 +187,10 @@ fn a_rejection_that_nobody_sees_is_told() {
             Outcome::Ok("1".into())
         })
     });
-    assert_eq!(
-        run_with(&host, "tools.bad(); await tools.good(); return 1"),
-        Ok(json!(1))
-    );
-    assert_eq!(
-        host.warnings(),
-        ["a promise was rejected and nothing looked at it: ToolError: no"]
-    );
+    assert_eq!(run_with(&host, "tools.bad(); await tools.good(); return 1"), Ok(json!(1)));
+    assert_eq!(host.warnings(), ["a promise was rejected and nothing looked at it: ToolError: no"]);
     let host = Host::new(|_| Some(Outcome::Failed(r#"{"message":"no"}"#.into())));
-    assert_eq!(
-        run_with(&host, "try { await tools.bad() } catch {} return 1"),
-        Ok(json!(1))
-    );
+    assert_eq!(run_with(&host, "try { await tools.bad() } catch {} return 1"), Ok(json!(1)));
     run_with(&host, "throw new Error('x')").unwrap_err();
     run_with(&host, "await tools.bad()").unwrap_err();
     run_with(&host, "return tools.bad()").unwrap_err();

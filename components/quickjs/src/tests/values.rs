@@ -8,14 +8,8 @@ use super::{check, check_failure, run};
 fn plain_values_are_their_json() {
     check("return 1 + 1", json!(2));
     check("return 'ü \\u2028 \" \\n'", json!("ü \u{2028} \" \n"));
-    check(
-        "return [true, null, -0, 1.5, 1e300]",
-        json!([true, null, 0, 1.5, 1e300]),
-    );
-    check(
-        "return { a: { b: [] }, '': 1 }",
-        json!({ "a": { "b": [] }, "": 1 }),
-    );
+    check("return [true, null, -0, 1.5, 1e300]", json!([true, null, 0, 1.5, 1e300]));
+    check("return { a: { b: [] }, '': 1 }", json!({ "a": { "b": [] }, "": 1 }));
 }
 
 #[test]
@@ -29,58 +23,32 @@ fn whole_numbers_stay_whole() {
 fn text(body: &str) -> String {
     let source = format!("export default () => {{ {body} }}");
     let host = super::Host::silent();
-    host.engine()
-        .run(&super::module("main.ts", &source), "null")
-        .unwrap()
+    host.engine().run(&super::module("main.ts", &source), "null").unwrap()
 }
 
 #[test]
 fn what_json_has_no_word_for_is_left_out() {
     check("return undefined", json!(null));
     check("", json!(null));
-    check(
-        "return { a: undefined, b: () => 1, c: Symbol('x'), d: 1 }",
-        json!({ "d": 1 }),
-    );
-    check(
-        "return [undefined, () => 1, Symbol('x')]",
-        json!([null, null, null]),
-    );
-    check(
-        "return [NaN, Infinity, -Infinity]",
-        json!([null, null, null]),
-    );
+    check("return { a: undefined, b: () => 1, c: Symbol('x'), d: 1 }", json!({ "d": 1 }));
+    check("return [undefined, () => 1, Symbol('x')]", json!([null, null, null]));
+    check("return [NaN, Infinity, -Infinity]", json!([null, null, null]));
 }
 
 #[test]
 fn a_big_integer_is_a_number_where_that_is_exact() {
     check("return 10n", json!(10));
-    check(
-        "return -9007199254740991n",
-        json!(-9_007_199_254_740_991_i64),
-    );
+    check("return -9007199254740991n", json!(-9_007_199_254_740_991_i64));
     check("return 2n ** 64n", json!("18446744073709551616"));
     check("return new BigInt64Array([1n])", json!([1]));
 }
 
 #[test]
 fn maps_and_sets_keep_their_contents() {
-    check(
-        "return new Map([['a', 1], ['b', new Map()]])",
-        json!({ "a": 1, "b": {} }),
-    );
-    check(
-        "return new Map([[1, 'x'], ['b', 2]])",
-        json!([[1, "x"], ["b", 2]]),
-    );
-    check(
-        "return new Set([1, 'a', new Set([2])])",
-        json!([1, "a", [2]]),
-    );
-    check(
-        "return new Map([['a', undefined], ['b', 1]])",
-        json!({ "b": 1 }),
-    );
+    check("return new Map([['a', 1], ['b', new Map()]])", json!({ "a": 1, "b": {} }));
+    check("return new Map([[1, 'x'], ['b', 2]])", json!([[1, "x"], ["b", 2]]));
+    check("return new Set([1, 'a', new Set([2])])", json!([1, "a", [2]]));
+    check("return new Map([['a', undefined], ['b', 1]])", json!({ "b": 1 }));
 }
 
 #[test]
@@ -92,22 +60,10 @@ fn dates_and_expressions_are_text() {
 
 #[test]
 fn bytes_are_base64() {
-    check(
-        "return new Uint8Array([104, 105])",
-        json!({ "$bytes": "aGk=" }),
-    );
-    check(
-        "return new Uint8Array([1, 104, 105, 2]).subarray(1, 3)",
-        json!({ "$bytes": "aGk=" }),
-    );
-    check(
-        "return new TextEncoder().encode('hi').buffer",
-        json!({ "$bytes": "aGk=" }),
-    );
-    check(
-        "return new DataView(new Uint8Array([1, 104, 105]).buffer, 1)",
-        json!({ "$bytes": "aGk=" }),
-    );
+    check("return new Uint8Array([104, 105])", json!({ "$bytes": "aGk=" }));
+    check("return new Uint8Array([1, 104, 105, 2]).subarray(1, 3)", json!({ "$bytes": "aGk=" }));
+    check("return new TextEncoder().encode('hi').buffer", json!({ "$bytes": "aGk=" }));
+    check("return new DataView(new Uint8Array([1, 104, 105]).buffer, 1)", json!({ "$bytes": "aGk=" }));
     check("return new Float32Array([1, 0.5])", json!([1, 0.5]));
 }
 
@@ -122,19 +78,9 @@ fn an_error_tells_its_name_message_and_fields() {
 #[test]
 fn to_json_is_asked() {
     check("return { toJSON() { return { a: 1 } } }", json!({ "a": 1 }));
-    check(
-        "return { x: { toJSON: () => undefined }, y: 1 }",
-        json!({ "y": 1 }),
-    );
-    check(
-        "return new URL('https://a.example/x?y=1')",
-        json!("https://a.example/x?y=1"),
-    );
-    check_failure(
-        "return { toJSON() { throw new RangeError('no') } }",
-        "range",
-        "RangeError: no",
-    );
+    check("return { x: { toJSON: () => undefined }, y: 1 }", json!({ "y": 1 }));
+    check("return new URL('https://a.example/x?y=1')", json!("https://a.example/x?y=1"));
+    check_failure("return { toJSON() { throw new RangeError('no') } }", "range", "RangeError: no");
 }
 
 #[test]
@@ -144,16 +90,8 @@ fn what_cannot_be_json_is_refused_with_its_path() {
         "cycle",
         "the result.list[0].back refers back to itself, which JSON can't hold",
     );
-    check_failure(
-        "return () => 1",
-        "function",
-        "the result is a function, which JSON can't hold",
-    );
-    check_failure(
-        "return Symbol('x')",
-        "symbol",
-        "the result is a symbol, which JSON can't hold",
-    );
+    check_failure("return () => 1", "function", "the result is a function, which JSON can't hold");
+    check_failure("return Symbol('x')", "symbol", "the result is a symbol, which JSON can't hold");
     check_failure(
         "return { issue: tools.a.b() }",
         "promise",
@@ -164,23 +102,15 @@ fn what_cannot_be_json_is_refused_with_its_path() {
         "function",
         "the result is the tool github.issues.list itself: call it, as in tools.github.issues.list({ … })",
     );
-    check(
-        "const shared = { a: 1 }; return [shared, shared]",
-        json!([{ "a": 1 }, { "a": 1 }]),
-    );
+    check("const shared = { a: 1 }; return [shared, shared]", json!([{ "a": 1 }, { "a": 1 }]));
 }
 
 #[test]
 fn depth_and_size_are_bounded() {
     let failure =
-        run("let a = {}; const top = a; for (let i = 0; i < 200; i++) a = a.x = {}; return top")
-            .unwrap_err();
+        run("let a = {}; const top = a; for (let i = 0; i < 200; i++) a = a.x = {}; return top").unwrap_err();
     assert_eq!(failure.code, "too-deep");
-    assert!(
-        failure.message.contains("more than 100 levels deep"),
-        "{}",
-        failure.message
-    );
+    assert!(failure.message.contains("more than 100 levels deep"), "{}", failure.message);
     let failure = run("let a = []; for (let i = 0; i < 99; i++) a = [a]; return a");
     assert!(failure.is_ok(), "{failure:?}");
     check_failure(

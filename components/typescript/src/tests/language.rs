@@ -15,7 +15,7 @@ fn types_disappear() {
         const pick = <T,>(list: readonly T[], at: number): T | undefined => list[at];
         const other = <Row>rows[1];
         abstract class Base { protected constructor(public readonly x: number, private y = 2) {} get sum(): number { return this.x + this.y } }
-        class Made extends Base { constructor() { super(3) } override get sum() { return super.sum * 2 } accessor z = 1; static #p = 1; }
+        class Made extends Base { constructor() { super(3) } override get sum() { return super.sum * 2 } static #p = 1; }
         function is(x: unknown): x is string { return typeof x === 'string' }
         return [found.id, pick(rows, 1)?.id, other.id, new Made().sum, is('a')]",
         json!([1, 2, 2, 10, true]),
@@ -28,14 +28,8 @@ fn enums_and_namespaces_run() {
         "enum Color { Red, Green = 5, Blue } return [Color.Red, Color.Blue, Color[5]]",
         json!([0, 6, "Green"]),
     );
-    check(
-        "const enum Level { Low = 'low' } return Level.Low",
-        json!("low"),
-    );
-    check(
-        "function f() { enum A { X = 1 } return A.X } return f()",
-        json!(1),
-    );
+    check("const enum Level { Low = 'low' } return Level.Low", json!("low"));
+    check("function f() { enum A { X = 1 } return A.X } return f()", json!(1));
     check(
         "namespace Tools { export const one = 1; export namespace Deep { export const two = 2 } } return Tools.one + Tools.Deep.two",
         json!(3),
@@ -44,19 +38,13 @@ fn enums_and_namespaces_run() {
 
 #[test]
 fn modern_javascript_is_kept() {
-    check(
-        "using x = { [Symbol.dispose]() {} }; return [1, 2, 3].at(-1) ?? 0",
-        json!(3),
-    );
+    check("using x = { [Symbol.dispose]() {} }; return [1, 2, 3].at(-1) ?? 0", json!(3));
     check(
         "const { a, ...rest } = { a: 1, b: 2 }; label: for (;;) { break label } return { ...rest, [`k${a}`]: a ** 2 }",
         json!({ "b": 2, "k1": 1 }),
     );
     check("return new Set([1, 2]).union(new Set([3])).size", json!(3));
-    check(
-        "return /(?<year>\\d{4})/v.exec('in 2024').groups.year",
-        json!("2024"),
-    );
+    check("return /(?<year>\\d{4})/v.exec('in 2024').groups.year", json!("2024"));
 }
 
 #[test]
@@ -71,6 +59,10 @@ fn jsx_and_angle_brackets_are_told_apart() {
 
 #[test]
 fn what_cannot_run_is_refused() {
+    check_error(
+        "class A { accessor x = 1 }\nreturn 1",
+        "main.ts:1:11 accessor: accessor fields are not supported (write a get and a set)",
+    );
     check_error(
         "const fs = await import('fs'); return fs",
         "main.ts:1:18 dynamic-import: import(…) is not available: modules are fixed before a program starts (import it at the top of the file)",
@@ -95,14 +87,15 @@ fn what_cannot_run_is_refused() {
 
 #[test]
 fn allowed_imports_stay() {
-    let mut request =
-        super::loose("import { z } from 'zod';\nimport x from 'pkg/deep';\nreturn [z, x]");
+    let mut request = super::loose("import { z } from 'zod';\nimport x from 'pkg/deep';\nreturn [z, x]");
     request.allowed_imports = vec!["zod".into(), "pkg/*".into()];
     let output = crate::compile(&request).unwrap();
     assert_eq!(output.modules[0].imports, ["zod", "pkg/deep"]);
-    assert!(output.modules[0].source.starts_with(
-        "import { z } from \"zod\";\nimport x from \"pkg/deep\";\nexport default async"
-    ));
+    assert!(
+        output.modules[0]
+            .source
+            .starts_with("import { z } from \"zod\";\nimport x from \"pkg/deep\";\nexport default async")
+    );
     request.files[0].source = "import { z } from 'zodd';\nreturn z".into();
     assert_eq!(
         super::shown(crate::compile(&request)),
@@ -114,6 +107,6 @@ fn allowed_imports_stay() {
 fn comments_are_left_out() {
     assert_eq!(
         compile_one("// a\nreturn 1 /* b */").unwrap().source,
-        "export default async (input) => {\n\treturn 1;\n};\n"
+        "export default async (input) => {\nreturn 1;\n};\n"
     );
 }

@@ -36,10 +36,7 @@ impl Bridge for NoTools {
 }
 
 fn file(path: &str, source: &str) -> File {
-    File {
-        path: path.to_owned(),
-        source: source.to_owned(),
-    }
+    File { path: path.to_owned(), source: source.to_owned() }
 }
 
 fn loose(source: &str) -> Request {
@@ -78,10 +75,7 @@ fn run(source: &str) -> Result<Value, engine::Failure> {
 fn check(source: &str, expect: Value) {
     match run(source) {
         Ok(value) => assert_eq!(value, expect, "{source}"),
-        Err(failure) => panic!(
-            "{source}: {failure:?}\n{}",
-            compile_one(source).unwrap().source
-        ),
+        Err(failure) => panic!("{source}: {failure:?}\n{}", compile_one(source).unwrap().source),
     }
 }
 
@@ -90,11 +84,7 @@ fn check(source: &str, expect: Value) {
 fn shown(found: Result<Output, Vec<Diagnostic>>) -> String {
     let found = found.expect_err("diagnostics");
     let first = &found[0];
-    let help = first
-        .help
-        .as_ref()
-        .map(|help| format!(" ({help})"))
-        .unwrap_or_default();
+    let help = first.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
     format!(
         "{}:{}:{} {}: {}{help}",
         first.path, first.start.line, first.start.column, first.code, first.message

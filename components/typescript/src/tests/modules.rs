@@ -9,10 +9,7 @@ use crate::compile;
 
 fn request(entries: &[&str], files: &[(&str, &str)]) -> Request {
     Request {
-        files: files
-            .iter()
-            .map(|(path, source)| file(path, source))
-            .collect(),
+        files: files.iter().map(|(path, source)| file(path, source)).collect(),
         entries: entries.iter().map(|entry| (*entry).to_owned()).collect(),
         allowed_imports: vec!["executor:app".into()],
         loose: false,
@@ -37,29 +34,12 @@ fn a_set_links_and_runs() {
         ],
     )
     .unwrap();
-    let names: Vec<_> = output
-        .modules
-        .iter()
-        .map(|module| module.specifier.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "tools/sync.ts",
-            "lib/math.ts",
-            "config.json",
-            "lib/index.ts"
-        ]
-    );
-    assert_eq!(
-        output.modules[0].imports,
-        ["lib/math.ts", "config.json", "lib/index.ts"]
-    );
+    let names: Vec<_> = output.modules.iter().map(|module| module.specifier.as_str()).collect();
+    assert_eq!(names, ["tools/sync.ts", "lib/math.ts", "config.json", "lib/index.ts"]);
+    assert_eq!(output.modules[0].imports, ["lib/math.ts", "config.json", "lib/index.ts"]);
     let engine = Engine::new(Box::new(NoTools)).unwrap();
-    let program = Program {
-        entry: "tools/sync.ts".into(),
-        modules: output.modules.iter().map(to_engine).collect(),
-    };
+    let program =
+        Program { entry: "tools/sync.ts".into(), modules: output.modules.iter().map(to_engine).collect() };
     engine.load(&program).unwrap();
     assert_eq!(engine.invoke("default", r#"{"n":2}"#).unwrap(), "105");
     assert_eq!(engine.invoke("lib/math.ts#double", "4").unwrap(), "8");
@@ -69,20 +49,10 @@ fn a_set_links_and_runs() {
 fn without_entries_all_code_is_compiled() {
     let output = set(
         &[],
-        &[
-            ("a.ts", ""),
-            ("b.js", ""),
-            ("c.d.ts", "declare const x: 1"),
-            ("notes.md", "#"),
-            ("./d.json", "1"),
-        ],
+        &[("a.ts", ""), ("b.js", ""), ("c.d.ts", "declare const x: 1"), ("notes.md", "#"), ("./d.json", "1")],
     )
     .unwrap();
-    let names: Vec<_> = output
-        .modules
-        .iter()
-        .map(|module| module.specifier.as_str())
-        .collect();
+    let names: Vec<_> = output.modules.iter().map(|module| module.specifier.as_str()).collect();
     assert_eq!(names, ["a.ts", "b.js", "d.json"]);
 }
 
@@ -99,10 +69,7 @@ fn errors_name_the_file_and_what_there_is() {
         ),
         (
             &["a.ts"],
-            &[
-                ("a.ts", "import { x } from './zzz';\nx()"),
-                ("lib/github.ts", ""),
-            ],
+            &[("a.ts", "import { x } from './zzz';\nx()"), ("lib/github.ts", "")],
             "a.ts:1:19 module-not-found: there is no file \"zzz\" for the import of \"./zzz\" (the files are a.ts, lib/github.ts)",
         ),
         (
@@ -134,35 +101,23 @@ fn errors_name_the_file_and_what_there_is() {
             &[("a.ts", "import lodash from 'lodash';\nlodash()")],
             "a.ts:1:20 import-not-allowed: \"lodash\" can't be imported here (allowed: executor:app)",
         ),
-        (
-            &["a.ts"],
-            &[("a.ts", "import './b'"), ("b.ts", "let x = ;")],
-            "b.ts:1:9 syntax: Unexpected token",
-        ),
+        (&["a.ts"], &[("a.ts", "import './b'"), ("b.ts", "let x = ;")], "b.ts:1:9 syntax: Unexpected token"),
         (
             &["tols/a.ts"],
             &[("tools/a.ts", "")],
             "tols/a.ts:1:1 module-not-found: there is no file \"tols/a.ts\" to compile (did you mean tools/a.ts?)",
         ),
-        (
-            &[],
-            &[("a.ts", ""), ("./a.ts", "")],
-            "a.ts:1:1 duplicate-file: there are two files \"a.ts\"",
-        ),
+        (&[], &[("a.ts", ""), ("./a.ts", "")], "a.ts:1:1 duplicate-file: there are two files \"a.ts\""),
         (
             &["a.css"],
             &[("a.css", "")],
             "a.css:1:1 unknown-kind: \"a.css\" is not a kind of file that can be compiled (compiled are .ts, .tsx, .mts, .js, .jsx, .mjs and .json)",
         ),
-        (
-            &["a.json"],
-            &[("a.json", "{\n  \"a\": }")],
-            "a.json:2:8 json: expected value at line 2 column 8",
-        ),
+        (&["a.json"], &[("a.json", "{\n  \"a\": }")], "a.json:2:8 json: expected value at line 2 column 8"),
         (
             &["a.ts"],
             &[("a.ts", "return 1")],
-            "a.ts:1:1 ts(1108): A 'return' statement can only be used within a function body.",
+            "a.ts:1:1 TS(1108): A 'return' statement can only be used within a function body.",
         ),
     ] {
         assert_eq!(shown(set(entries, files)), expect);
@@ -196,40 +151,26 @@ fn cycles_link() {
     let output = set(
         &["a.ts"],
         &[
-            (
-                "a.ts",
-                "import { b } from './b';\nexport const a = 1;\nexport default () => b()",
-            ),
-            (
-                "b.ts",
-                "import { a } from './a';\nexport const b = () => a + 1",
-            ),
+            ("a.ts", "import { b } from './b';\nexport const a = 1;\nexport default () => b()"),
+            ("b.ts", "import { a } from './a';\nexport const b = () => a + 1"),
         ],
     )
     .unwrap();
     let engine = Engine::new(Box::new(NoTools)).unwrap();
-    let program = Program {
-        entry: "a.ts".into(),
-        modules: output.modules.iter().map(to_engine).collect(),
-    };
+    let program = Program { entry: "a.ts".into(), modules: output.modules.iter().map(to_engine).collect() };
     engine.load(&program).unwrap();
     assert_eq!(engine.invoke("default", "null").unwrap(), "2");
 }
 
 #[test]
 fn jsx_takes_its_runtime_from_the_options() {
-    let mut views = request(
-        &["ui/a.tsx"],
-        &[("ui/a.tsx", "export default () => <p class=\"x\">{1}</p>;")],
-    );
+    let mut views = request(&["ui/a.tsx"], &[("ui/a.tsx", "export default () => <p class=\"x\">{1}</p>;")]);
     views.allowed_imports = vec!["executor:ui/jsx-runtime".into()];
     views.options = Some(r#"{"jsxImportSource":"executor:ui"}"#.into());
     let output = compile(&views).unwrap();
     assert_eq!(output.modules[0].imports, ["executor:ui/jsx-runtime"]);
     assert!(
-        output.modules[0]
-            .source
-            .contains("import { jsx as _jsx } from \"executor:ui/jsx-runtime\""),
+        output.modules[0].source.contains("import { jsx as _jsx } from \"executor:ui/jsx-runtime\""),
         "{}",
         output.modules[0].source
     );
@@ -237,17 +178,9 @@ fn jsx_takes_its_runtime_from_the_options() {
 
 #[test]
 fn each_module_has_its_own_map() {
-    let output = set(
-        &["a.ts"],
-        &[
-            ("a.ts", "import './b'"),
-            ("b.ts", "export const b: number = 1"),
-        ],
-    )
-    .unwrap();
+    let output = set(&["a.ts"], &[("a.ts", "import './b'"), ("b.ts", "export const b: number = 1")]).unwrap();
     for module in &output.modules {
-        let map: serde_json::Value =
-            serde_json::from_str(module.source_map.as_deref().unwrap()).unwrap();
+        let map: serde_json::Value = serde_json::from_str(module.source_map.as_deref().unwrap()).unwrap();
         assert_eq!(map["sources"][0], module.specifier.as_str());
     }
 }

@@ -44,9 +44,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     } else {
         context.output.print(&render(&found, context.output.data))?;
         if list(&found, "items").len() == arguments.limit {
-            context
-                .output
-                .say(&format!("--after {next} shows later ones"));
+            context.output.say(&format!("--after {next} shows later ones"));
         }
     }
     Ok(Exit::Ok)
@@ -54,21 +52,12 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
 
 fn search(context: &Context, arguments: &SearchArguments) -> Result<(Vec<Value>, u64), Failure> {
     let api = Api::new(context);
-    let words: Vec<String> = arguments
-        .words
-        .iter()
-        .map(|word| word.to_lowercase())
-        .collect();
+    let words: Vec<String> = arguments.words.iter().map(|word| word.to_lowercase()).collect();
     let mut found = Vec::new();
     let mut after = arguments.after;
     loop {
-        let values = [
-            ("after", Some(after.to_string())),
-            ("limit", Some(PAGE.to_string())),
-        ];
-        let mut page = api
-            .get(&(context.path(&["audit"]) + &query(&values)))?
-            .value;
+        let values = [("after", Some(after.to_string())), ("limit", Some(PAGE.to_string()))];
+        let mut page = api.get(&(context.path(&["audit"]) + &query(&values)))?.value;
         let Value::Array(items) = page["items"].take() else {
             break;
         };

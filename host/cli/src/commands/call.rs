@@ -33,7 +33,7 @@ Examples:
 ///
 /// The path may be dotted or in separate words. Arguments are a JSON object,
 /// @FILE, - for stdin, or flags of the same names as the tool's arguments;
-/// repeat a flag for a list. After -- every flag is the tool's own. With
+/// repeat a flag for a list, use dots for what is nested. After -- every flag is the tool's own. With
 /// --help the catalogue is shown below the path so far.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, override_usage = USAGE, after_long_help = EXAMPLES, after_help = EXAMPLES)]
@@ -51,11 +51,7 @@ pub(crate) struct CallArguments {
     #[arg(long, short)]
     pub(crate) help: bool,
     /// The tool's path, its arguments, its flags
-    #[arg(
-        value_name = "WORDS",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) tokens: Vec<String>,
 }
 
@@ -96,9 +92,7 @@ impl CallArguments {
                 "--raw" => self.raw = true,
                 "--help" | "-h" => self.help = true,
                 "--connection" => {
-                    let name = tokens
-                        .next()
-                        .ok_or_else(|| Failure::usage("--connection takes a name"))?;
+                    let name = tokens.next().ok_or_else(|| Failure::usage("--connection takes a name"))?;
                     self.connection = Some(name);
                 }
                 other => match other.strip_prefix("--connection=") {
@@ -125,38 +119,25 @@ struct Words {
 
 impl Words {
     fn of(tokens: &[String]) -> Result<Self, Failure> {
-        let first_flag = tokens
-            .iter()
-            .position(|token| token.starts_with("--"))
-            .unwrap_or(tokens.len());
+        let first_flag = tokens.iter().position(|token| token.starts_with("--")).unwrap_or(tokens.len());
         let (words, rest) = tokens.split_at(first_flag);
         let mut segments = Vec::new();
         let mut json = None;
         for word in words {
             if json.is_some() {
-                return Err(Failure::usage(format!(
-                    "`{}` stands after the arguments",
-                    text::line(word, 80)
-                ))
-                .hint("the path comes first, then one JSON object, then flags"));
+                return Err(Failure::usage(format!("`{}` stands after the arguments", text::line(word, 80)))
+                    .hint("the path comes first, then one JSON object, then flags"));
             }
             if is_json(word) {
                 json = Some(word.clone());
             } else if word.starts_with('-') {
-                return Err(Failure::usage(format!(
-                    "there is no option `{}`",
-                    text::line(word, 80)
-                ))
-                .hint("a tool's arguments are long flags: --name VALUE"));
+                return Err(Failure::usage(format!("there is no option `{}`", text::line(word, 80)))
+                    .hint("a tool's arguments are long flags: --name VALUE"));
             } else {
                 segments.push(word.trim_matches('.'));
             }
         }
-        Ok(Self {
-            path: segments.join("."),
-            json,
-            rest: rest.to_vec(),
-        })
+        Ok(Self { path: segments.join("."), json, rest: rest.to_vec() })
     }
 }
 
@@ -213,15 +194,12 @@ fn call_arguments(context: &Context, words: &Words) -> Result<Value, Failure> {
     };
     let description = super::tools::describe(context, &words.path, None, None)?;
     let schema = &description.value["input_schema"];
-    for (name, value) in from_flags(schema, &words.rest, &words.path)? {
-        arguments.insert(name, value);
-    }
+    overlay(&mut arguments, from_flags(schema, &words.rest, &words.path)?);
     Ok(Value::Object(arguments))
 }
 
 /// The arguments that these flags give; a JSON object may stand among them.
 fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String, Value>, Failure> {
-    let properties = flags::properties(schema);
     let mut arguments = Map::new();
     let mut whole = Map::new();
     let mut words = words.iter().peekable();
@@ -231,10 +209,7 @@ fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String
         }
         let Some(flag) = word.strip_prefix("--") else {
             if !is_json(word) {
-                return Err(Failure::usage(format!(
-                    "`{}` belongs to no flag",
-                    text::line(word, 80)
-                )));
+                return Err(Failure::usage(format!("`{}` belongs to no flag", text::line(word, 80))));
             }
             match input::json(word, "the tool's arguments", ARGUMENTS_LIMIT_BYTES)? {
                 Value::Object(given) if whole.is_empty() => whole = given,
@@ -246,11 +221,11 @@ fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String
             Some((name, value)) => (name, Some(value)),
             None => (flag, None),
         };
-        let property = match flags::property(&properties, name, tool) {
+        let property = match flags::property(schema, name, tool) {
             Ok(property) => property,
-            Err(failure) => match negated(&properties, name).filter(|_| inline.is_none()) {
+            Err(failure) => match negated(schema, name).filter(|_| inline.is_none()) {
                 Some(property) => {
-                    flags::insert(&mut arguments, property, "false")?;
+                    flags::insert(&mut arguments, &property, "false")?;
                     continue;
                 }
                 None => return Err(failure),
@@ -258,41 +233,43 @@ fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String
         };
         let value = match inline {
             Some(value) => value,
-            None if property.kind == Kind::Boolean => {
-                match words.peek().map(|next| next.as_str()) {
-                    Some(next @ ("true" | "false" | "null")) => {
-                        words.next();
-                        next
-                    }
-                    _ => "true",
+            None if property.kind == Kind::Boolean => match words.peek().map(|next| next.as_str()) {
+                Some(next @ ("true" | "false" | "null")) => {
+                    words.next();
+                    next
                 }
-            }
-            None => words
-                .next_if(|next| !next.starts_with("--"))
-                .ok_or_else(|| no_value(name))?,
+                _ => "true",
+            },
+            None => words.next_if(|next| !next.starts_with("--")).ok_or_else(|| no_value(name))?,
         };
-        flags::insert(&mut arguments, property, value)?;
+        flags::insert(&mut arguments, &property, value)?;
     }
-    whole.extend(arguments);
+    overlay(&mut whole, arguments);
     Ok(whole)
+}
+
+/// Puts `upper` over `lower`, object by object.
+fn overlay(lower: &mut Map<String, Value>, upper: Map<String, Value>) {
+    for (name, value) in upper {
+        match (lower.get_mut(&name), value) {
+            (Some(Value::Object(below)), Value::Object(above)) => overlay(below, above),
+            (_, value) => {
+                lower.insert(name, value);
+            }
+        }
+    }
 }
 
 fn no_value(name: &str) -> Failure {
     let name = text::line(name, 80);
-    Failure::usage(format!("--{name} needs a value")).hint(format!(
-        "a value that begins with dashes is given as --{name}=VALUE"
-    ))
+    Failure::usage(format!("--{name} needs a value"))
+        .hint(format!("a value that begins with dashes is given as --{name}=VALUE"))
 }
 
 /// `--no-draft` for a boolean `draft`.
-fn negated<'p, 's>(
-    properties: &'p [flags::Property<'s>],
-    name: &str,
-) -> Option<&'p flags::Property<'s>> {
+fn negated<'s>(schema: &'s Value, name: &str) -> Option<flags::Property<'s>> {
     let positive = name.strip_prefix("no-")?;
-    flags::property(properties, positive, "")
-        .ok()
-        .filter(|property| property.kind == Kind::Boolean)
+    flags::property(schema, positive, "").ok().filter(|property| property.kind == Kind::Boolean)
 }
 
 fn help(context: &Context, path: &str) -> Result<Exit, Failure> {
@@ -307,9 +284,7 @@ fn help(context: &Context, path: &str) -> Result<Exit, Failure> {
     let tools = browse::tools_below(context, path, browse::source_of(path))?;
     if tools.iter().any(|tool| tool["path"] == path) {
         let answer = super::tools::describe(context, path, None, None)?;
-        context
-            .output
-            .answer(&answer, |tool, style| render_help(context, tool, style))?;
+        context.output.answer(&answer, |tool, style| render_help(context, tool, style))?;
         return Ok(Exit::Ok);
     }
     if tools.is_empty() {
@@ -333,12 +308,10 @@ fn browse_root(context: &Context) -> Result<Exit, Failure> {
 }
 
 fn print_level(context: &Context, tools: Vec<Value>, path: &str) -> Result<(), Failure> {
-    let answer = Answer {
-        value: json!({ "items": tools }),
-    };
-    context.output.answer(&answer, |page, style| {
-        browse::render(crate::view::list(page, "items"), path, style)
-    })
+    let answer = Answer { value: json!({ "items": tools }) };
+    context
+        .output
+        .answer(&answer, |page, style| browse::render(crate::view::list(page, "items"), path, style))
 }
 
 fn nothing_at(context: &Context, path: &str) -> Result<Failure, Failure> {
@@ -346,19 +319,15 @@ fn nothing_at(context: &Context, path: &str) -> Result<Failure, Failure> {
     let parent = browse::nearest_parent(&all, path);
     let shown = text::line(path, 200);
     let command = context.command(&format!("call {parent} --help").replace("  ", " "));
-    Ok(
-        Failure::failed(format!("there is no tool at or below `{shown}`"))
-            .hint(format!("`{command}` shows what there is")),
-    )
+    Ok(Failure::failed(format!("there is no tool at or below `{shown}`"))
+        .hint(format!("`{command}` shows what there is")))
 }
 
 fn render_help(context: &Context, tool: &Value, style: Style) -> String {
     let mut rendered = super::tools::render_description(tool, style);
     let properties = flags::properties(&tool["input_schema"]);
-    let usage = context.command(&format!(
-        "call {} [--FLAG VALUE]… ['{{JSON}}'|@FILE|-]",
-        field(tool, "path")
-    ));
+    let usage =
+        context.command(&format!("call {} [--FLAG VALUE]… ['{{JSON}}'|@FILE|-]", field(tool, "path")));
     rendered.push_str(&format!("\nUsage: {usage}\n"));
     if !properties.is_empty() {
         rendered.push_str(&format!("\n{}", flags::render(&properties, style)));
@@ -398,43 +367,19 @@ mod tests {
 
     #[track_caller]
     fn check(words: &[&str], path: &str, json: Option<&str>, rest: &[&str]) {
-        let expect = Words {
-            path: path.into(),
-            json: json.map(str::to_owned),
-            rest: texts(rest),
-        };
+        let expect = Words { path: path.into(), json: json.map(str::to_owned), rest: texts(rest) };
         assert_eq!(Words::of(&texts(words)).unwrap(), expect);
     }
 
     #[test]
     fn words_are_a_path_arguments_and_flags() {
         check(&["github", "issues", "get"], "github.issues.get", None, &[]);
-        check(
-            &["github.issues", "get", "{\"a\":1}"],
-            "github.issues.get",
-            Some("{\"a\":1}"),
-            &[],
-        );
-        check(
-            &["a.b", "@x.json", "--c", "d"],
-            "a.b",
-            Some("@x.json"),
-            &["--c", "d"],
-        );
+        check(&["github.issues", "get", "{\"a\":1}"], "github.issues.get", Some("{\"a\":1}"), &[]);
+        check(&["a.b", "@x.json", "--c", "d"], "a.b", Some("@x.json"), &["--c", "d"]);
         check(&["a.b", "-"], "a.b", Some("-"), &[]);
         check(&["a.b", "--", "--json"], "a.b", None, &["--", "--json"]);
-        assert!(
-            Words::of(&texts(&["a", "{}", "b"]))
-                .unwrap_err()
-                .message
-                .contains("after the arguments")
-        );
-        assert!(
-            Words::of(&texts(&["a", "-x"]))
-                .unwrap_err()
-                .message
-                .contains("no option `-x`")
-        );
+        assert!(Words::of(&texts(&["a", "{}", "b"])).unwrap_err().message.contains("after the arguments"));
+        assert!(Words::of(&texts(&["a", "-x"])).unwrap_err().message.contains("no option `-x`"));
     }
 
     #[test]
@@ -444,16 +389,7 @@ mod tests {
             dry_run: false,
             raw: false,
             help: false,
-            tokens: texts(&[
-                "a.b",
-                "--dry-run",
-                "--connection",
-                "work",
-                "--x",
-                "1",
-                "--",
-                "--raw",
-            ]),
+            tokens: texts(&["a.b", "--dry-run", "--connection", "work", "--x", "1", "--", "--raw"]),
         };
         arguments.take_own().unwrap();
         assert!(arguments.dry_run && !arguments.raw);
@@ -478,14 +414,8 @@ mod tests {
             flagged(&["--draft", "false", "--title=--x"]).unwrap(),
             json!({ "draft": false, "title": "--x" })
         );
-        assert_eq!(
-            flagged(&["--no-draft", "--", "--raw"]).unwrap(),
-            json!({ "draft": false, "raw": true })
-        );
-        assert_eq!(
-            flagged(&["--labels", "a", "--labels", "b"]).unwrap(),
-            json!({ "labels": ["a", "b"] })
-        );
+        assert_eq!(flagged(&["--no-draft", "--", "--raw"]).unwrap(), json!({ "draft": false, "raw": true }));
+        assert_eq!(flagged(&["--labels", "a", "--labels", "b"]).unwrap(), json!({ "labels": ["a", "b"] }));
         assert_eq!(
             flagged(&["--draft", "{\"title\":\"t\",\"draft\":false}"]).unwrap(),
             json!({ "title": "t", "draft": true })
@@ -497,11 +427,17 @@ mod tests {
             (&["--no-title"], "no argument `no-title`"),
             (&["--title", "x", "[1]"], "one JSON object"),
         ] {
-            assert!(
-                flagged(bad).unwrap_err().message.contains(expect),
-                "{bad:?}"
-            );
+            assert!(flagged(bad).unwrap_err().message.contains(expect), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn flags_lie_over_the_json() {
+        let mut lower = json!({ "a": { "b": 1, "c": 2 }, "d": [1] });
+        let upper = json!({ "a": { "b": 9 }, "d": [2], "e": null });
+        let (Value::Object(lower), Value::Object(upper)) = (&mut lower, upper) else { panic!("objects") };
+        overlay(lower, upper);
+        assert_eq!(Value::Object(lower.clone()), json!({ "a": { "b": 9, "c": 2 }, "d": [2], "e": null }));
     }
 
     #[test]

@@ -58,9 +58,7 @@ pub(crate) fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
             if context.output.json {
                 context.output.print_json(&setting)?;
             } else {
-                context
-                    .output
-                    .print(&explain(&setting, context.output.data))?;
+                context.output.print(&explain(&setting, context.output.data))?;
             }
         }
     }
@@ -69,15 +67,11 @@ pub(crate) fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
 
 fn set(context: &Context, key: &str, value: &str) -> Result<(), Failure> {
     settings::set(&context.home, key, value)?;
-    context.output.say(&format!(
-        "{key} is {value} in {}",
-        settings::file(&context.home).display()
-    ));
+    context.output.say(&format!("{key} is {value} in {}", settings::file(&context.home).display()));
     if daemon::try_connect(&context.home)?.is_some() {
-        context.output.hint(&format!(
-            "it counts once the daemon is started anew: `{}`",
-            context.command("down")
-        ));
+        context
+            .output
+            .hint(&format!("it counts once the daemon is started anew: `{}`", context.command("down")));
     }
     Ok(())
 }
@@ -106,10 +100,7 @@ fn outer(context: &Context) -> [Value; 4] {
         (None, Some(data)) if data.is_absolute() => Some("XDG_DATA_HOME"),
         _ => None,
     };
-    let user_home = environment
-        .user_home
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("~"));
+    let user_home = environment.user_home.clone().unwrap_or_else(|| PathBuf::from("~"));
     let default_home = user_home.join(".local/share/executor");
     let workspace_variable = environment.workspace.as_ref().map(|_| "EXECUTOR_WORKSPACE");
     let port_variable = environment.port.as_ref().map(|_| "EXECUTOR_PORT");
@@ -140,29 +131,17 @@ fn one(context: &Context, key: &str) -> Result<Value, Failure> {
     if let Some(setting) = all.iter().find(|setting| setting["key"] == key) {
         return Ok(setting.clone());
     }
-    let failure = Failure::usage(format!(
-        "there is no setting `{}`",
-        crate::text::line(key, 80)
-    ));
-    Err(
-        match nearest(
-            key,
-            all.iter().filter_map(|setting| setting["key"].as_str()),
-        ) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint("`executor config get` lists them all"),
-        },
-    )
+    let failure = Failure::usage(format!("there is no setting `{}`", crate::text::line(key, 80)));
+    Err(match nearest(key, all.iter().filter_map(|setting| setting["key"].as_str())) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("`executor config get` lists them all"),
+    })
 }
 
 fn render(settings: &Value, style: Style) -> String {
     let mut table = Table::new(&["SETTING", "VALUE", "FROM"]);
     for setting in list(settings, "settings") {
-        table.row([
-            &field(setting, "key"),
-            &field(setting, "value"),
-            &field(setting, "source"),
-        ]);
+        table.row([&field(setting, "key"), &field(setting, "value"), &field(setting, "source")]);
     }
     table.render(style)
 }
@@ -188,15 +167,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let home = directory.path().to_owned();
         settings::set(&home, "limits.execute_wall_seconds", "30").unwrap();
-        let environment = Environment {
-            home: Some(home),
-            user_home: Some("/u".into()),
-            ..Environment::default()
-        };
-        let globals = Globals {
-            workspace: Some("w".into()),
-            ..Globals::default()
-        };
+        let environment =
+            Environment { home: Some(home), user_home: Some("/u".into()), ..Environment::default() };
+        let globals = Globals { workspace: Some("w".into()), ..Globals::default() };
         let context = Context::new(&globals, environment).unwrap();
         let source = |key: &str| field(&one(&context, key).unwrap(), "source");
         assert_eq!(source("limits.execute_wall_seconds"), "config.toml");
@@ -204,13 +177,7 @@ mod tests {
         assert_eq!(source("home"), "environment: EXECUTOR_HOME");
         assert_eq!(source("workspace"), "command line");
         assert_eq!(source("log"), "default");
-        assert_eq!(
-            one(&context, "limits.execute_wall_second")
-                .unwrap_err()
-                .hints
-                .len(),
-            1
-        );
+        assert_eq!(one(&context, "limits.execute_wall_second").unwrap_err().hints.len(), 1);
         insta::assert_snapshot!(explain(&one(&context, "limits.execute_wall_seconds").unwrap(), Style::default()), @r"
         setting  limits.execute_wall_seconds
         value    30

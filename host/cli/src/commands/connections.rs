@@ -58,11 +58,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
         Action::List => show_list(context),
         Action::Check(named) => check(context, &named),
         Action::Remove(named) => {
-            Api::new(context).delete(&context.path(&[
-                "connections",
-                &named.source,
-                &named.name,
-            ]))?;
+            Api::new(context).delete(&context.path(&["connections", &named.source, &named.name]))?;
             context.output.say(&format!(
                 "removed {}/{}",
                 text::line(&named.source, 80),
@@ -76,9 +72,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
 fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
     let origins = credentials::origins(&arguments.set)?;
     let api = Api::new(context);
-    let source = api
-        .get(&context.path(&["sources", &arguments.source]))?
-        .value;
+    let source = api.get(&context.path(&["sources", &arguments.source]))?.value;
     let methods = credentials::methods(context, &source, &arguments.auth)?;
     let variables = credentials::variables(&methods);
     context.output.say(&pinned(&source));
@@ -89,9 +83,7 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
         body["name"] = json!(name);
     }
     let answer = api.post(&context.path(&["connections"]), &body)?;
-    context
-        .output
-        .answer(&answer, |view, style| added(view, style))?;
+    context.output.answer(&answer, added)?;
     let check = context.command(&format!(
         "connections check {} {}",
         field(&answer.value, "source"),
@@ -103,40 +95,23 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
 
 /// Where the values may go: shown before they are asked for.
 fn pinned(source: &Value) -> String {
-    let origins: Vec<String> = list(source, "origins")
-        .iter()
-        .map(crate::view::scalar)
-        .collect();
+    let origins: Vec<String> = list(source, "origins").iter().map(crate::view::scalar).collect();
     match origins.as_slice() {
-        [] => format!(
-            "{} names no origin yet: the values go nowhere",
-            field(source, "name")
-        ),
-        origins => format!(
-            "The values will be sent to these origins alone:\n  {}",
-            origins.join("\n  ")
-        ),
+        [] => format!("{} names no origin yet: the values go nowhere", field(source, "name")),
+        origins => format!("The values will be sent to these origins alone:\n  {}", origins.join("\n  ")),
     }
 }
 
 fn added(view: &Value, style: Style) -> String {
     let name = format!("{}/{}", field(view, "source"), field(view, "name"));
-    format!(
-        "added {}: {}, pinned to {}",
-        style.bold(&name),
-        joined(view, "methods"),
-        joined(view, "origins")
-    )
+    format!("added {}: {}, pinned to {}", style.bold(&name), joined(view, "methods"), joined(view, "origins"))
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
     let answer = Api::new(context).get(&context.path(&["connections"]))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
         context.output.say("there are no connections yet");
-        context.output.hint(&format!(
-            "add one: `{}`",
-            context.command("connections add SOURCE")
-        ));
+        context.output.hint(&format!("add one: `{}`", context.command("connections add SOURCE")));
         return Ok(Exit::Ok);
     }
     context.output.answer(&answer, render_list)?;
@@ -161,13 +136,11 @@ fn check(context: &Context, named: &NameArguments) -> Result<Exit, Failure> {
     let target = context.path(&["connections", &named.source, &named.name, "check"]);
     let answer = Api::new(context).post(&target, &json!({}))?;
     context.output.answer(&answer, render_check)?;
-    Ok(
-        if matches!(answer.value["status"].as_str(), Some("ok" | "unchecked")) {
-            Exit::Ok
-        } else {
-            Exit::Failed
-        },
-    )
+    Ok(if matches!(answer.value["status"].as_str(), Some("ok" | "unchecked")) {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    })
 }
 
 fn render_check(check: &Value, style: Style) -> String {
@@ -178,11 +151,7 @@ fn render_check(check: &Value, style: Style) -> String {
         _ => style.red(&status),
     };
     let tool = field(check, "tool");
-    let by = if tool.is_empty() {
-        String::new()
-    } else {
-        format!(" ({tool})")
-    };
+    let by = if tool.is_empty() { String::new() } else { format!(" ({tool})") };
     format!("{mark}: {}{by}", prose(check, "message"))
 }
 
@@ -209,9 +178,6 @@ mod tests {
         github  work  ok     bearer   https://api.github.com
         ");
         let check = json!({ "status": "rejected", "message": "it answered 401", "tool": "github.users.me" });
-        assert_eq!(
-            render_check(&check, Style::default()),
-            "rejected: it answered 401 (github.users.me)"
-        );
+        assert_eq!(render_check(&check, Style::default()), "rejected: it answered 401 (github.users.me)");
     }
 }

@@ -26,12 +26,7 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
     let runs = matches!(running, Ok(Some(_)));
     let mut checks = own_checks(context, runs);
     if let Err(failure) = &running {
-        checks.push(check(
-            "socket",
-            "error",
-            &failure.message,
-            failure.hints.first().map(String::as_str),
-        ));
+        checks.push(check("socket", "error", &failure.message, failure.hints.first().map(String::as_str)));
     }
     if runs {
         let answer = Api::running(context).get(&path(&["doctor"]))?;
@@ -41,9 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
     if context.output.json {
         context.output.print_json(&report)?;
     } else {
-        context
-            .output
-            .print(&render(&report, context.output.data))?;
+        context.output.print(&render(&report, context.output.data))?;
     }
     let broken = checks.iter().any(|check| check["status"] == "error");
     Ok(if broken { Exit::Failed } else { Exit::Ok })
@@ -59,10 +52,8 @@ fn own_checks(context: &Context, runs: bool) -> Vec<Value> {
     checks.push(config_check(home));
     if !runs {
         checks.push(port_check(context));
-        let hint = format!(
-            "it starts with the next command that needs it, or with `{}`",
-            context.command("up")
-        );
+        let hint =
+            format!("it starts with the next command that needs it, or with `{}`", context.command("up"));
         checks.push(check("daemon", "ok", "no daemon runs", Some(&hint)));
     }
     checks
@@ -89,12 +80,7 @@ fn home_check(home: &Path) -> Value {
             );
         }
         Err(error) => {
-            return check(
-                "home",
-                "error",
-                &format!("{shown} can't be read: {error}"),
-                None,
-            );
+            return check("home", "error", &format!("{shown} can't be read: {error}"), None);
         }
     };
     let user = rustix::process::geteuid().as_raw();
@@ -107,25 +93,12 @@ fn home_check(home: &Path) -> Value {
         );
     }
     if metadata.uid() != user {
-        let message = format!(
-            "{shown} belongs to user {}, and this is user {user}",
-            metadata.uid()
-        );
-        return check(
-            "home",
-            "error",
-            &message,
-            Some("use a home of your own, or change its owner"),
-        );
+        let message = format!("{shown} belongs to user {}, and this is user {user}", metadata.uid());
+        return check("home", "error", &message, Some("use a home of your own, or change its owner"));
     }
     if metadata.mode() & 0o077 != 0 {
         let hint = format!("chmod 700 {}", crate::context::quoted(&shown.to_string()));
-        return check(
-            "home",
-            "warning",
-            &format!("{shown} can be read by other users"),
-            Some(&hint),
-        );
+        return check("home", "warning", &format!("{shown} can be read by other users"), Some(&hint));
     }
     check("home", "ok", &format!("{shown} is private"), None)
 }
@@ -165,12 +138,7 @@ fn disk_check(home: &Path) -> Option<Value> {
 fn config_check(home: &Path) -> Value {
     match settings::load(home) {
         Ok(_) => check("config", "ok", "config.toml can be used", None),
-        Err(failure) => check(
-            "config",
-            "error",
-            &failure.message,
-            failure.hints.first().map(String::as_str),
-        ),
+        Err(failure) => check("config", "error", &failure.message, failure.hints.first().map(String::as_str)),
     }
 }
 
@@ -181,16 +149,8 @@ fn port_check(context: &Context) -> Value {
         Err(error) => {
             let holder = executor_server::port_holder(port)
                 .map_or_else(|| error.to_string(), |holder| holder.to_string());
-            let hint = format!(
-                "start with another one: `{}`",
-                context.command("up --port auto")
-            );
-            check(
-                "port",
-                "warning",
-                &format!("port {port} is taken: {holder}"),
-                Some(&hint),
-            )
+            let hint = format!("start with another one: `{}`", context.command("up --port auto"));
+            check("port", "warning", &format!("port {port} is taken: {holder}"), Some(&hint))
         }
     }
 }
@@ -204,11 +164,7 @@ fn render(report: &Value, style: Style) -> String {
             "warning" => (style.yellow("warning"), "  "),
             _ => (style.red("error"), "    "),
         };
-        rendered.push_str(&format!(
-            "{mark}{padding}{}: {}\n",
-            field(check, "name"),
-            prose(check, "message")
-        ));
+        rendered.push_str(&format!("{mark}{padding}{}: {}\n", field(check, "name"), prose(check, "message")));
         let hint = prose(check, "hint");
         if !hint.is_empty() {
             rendered.push_str(&format!("         {} {hint}\n", style.cyan("hint:")));

@@ -14,12 +14,10 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
                 context.output.say("no daemon runs");
                 Ok(Exit::Ok)
             }
-            Some(pid) => Err(Failure::failed(format!(
-                "process {pid} owns the home, and its socket does not answer"
-            ))
-            .hint(format!(
-                "if it does not end by itself, end it with `kill {pid}`"
-            ))),
+            Some(pid) => {
+                Err(Failure::failed(format!("process {pid} owns the home, and its socket does not answer"))
+                    .hint(format!("if it does not end by itself, end it with `kill {pid}`")))
+            }
         };
     }
     let answer = Api::running(context).post(&path(&["shutdown"]), &json!({}))?;

@@ -84,17 +84,13 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             if context.output.json {
                 execution.value["calls"] = trace.value["calls"].clone();
             }
-            context
-                .output
-                .answer(&execution, |view, style| render(view, &trace.value, style))?;
+            context.output.answer(&execution, |view, style| render(view, &trace.value, style))?;
             if execution.value["status"] == "waiting_for_interaction" {
                 waiting::tell(context, &execution.value);
             }
             Ok(Exit::Ok)
         }
-        Action::Logs(IdArguments { id }) => {
-            logs(context, &api.get(&context.path(&["executions", &id]))?)
-        }
+        Action::Logs(IdArguments { id }) => logs(context, &api.get(&context.path(&["executions", &id]))?),
         Action::Trace(IdArguments { id }) => {
             let answer = api.get(&context.path(&["executions", &id, "trace"]))?;
             context.output.answer(&answer, render_trace)?;
@@ -123,10 +119,7 @@ fn show_list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failu
     let values = [
         ("limit", Some(arguments.limit.to_string())),
         ("cursor", arguments.cursor.clone()),
-        (
-            "status",
-            arguments.status.map(|status| status.as_str().to_owned()),
-        ),
+        ("status", arguments.status.map(|status| status.as_str().to_owned())),
     ];
     let answer = Api::new(context).get(&(context.path(&["executions"]) + &query(&values)))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
@@ -136,9 +129,7 @@ fn show_list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failu
     context.output.answer(&answer, render_list)?;
     let next = field(&answer.value, "next_cursor");
     if !next.is_empty() {
-        context
-            .output
-            .say(&format!("--cursor {next} shows older ones"));
+        context.output.say(&format!("--cursor {next} shows older ones"));
     }
     Ok(Exit::Ok)
 }
@@ -149,10 +140,7 @@ fn logs(context: &Context, answer: &Answer) -> Result<Exit, Failure> {
         context.output.print_json(&json!({ "logs": logs }))?;
         return Ok(Exit::Ok);
     }
-    let lines: Vec<String> = logs
-        .iter()
-        .map(|log| log_line(log, context.output.data))
-        .collect();
+    let lines: Vec<String> = logs.iter().map(|log| log_line(log, context.output.data)).collect();
     context.output.print(&lines.join("\n"))?;
     Ok(Exit::Ok)
 }
@@ -180,20 +168,13 @@ fn status_word(view: &Value) -> &str {
 
 fn render(view: &Value, trace: &Value, style: Style) -> String {
     let usage = &view["usage"];
-    let durable = if flag(view, "durable") {
-        ""
-    } else {
-        "not yet on disk"
-    };
+    let durable = if flag(view, "durable") { "" } else { "not yet on disk" };
     let facts = [
         ("id", style.bold(&field(view, "id"))),
         ("status", painted_status(view, style)),
         ("kind", field(view, "kind")),
         ("title", field(view, "title")),
-        (
-            "by",
-            format!("{} ({})", field(view, "client"), field(view, "surface")),
-        ),
+        ("by", format!("{} ({})", field(view, "client"), field(view, "surface"))),
         ("started", time(view, "created_at")),
         ("settled", time(view, "settled_at")),
         ("record", durable.to_owned()),
@@ -206,10 +187,7 @@ fn render(view: &Value, trace: &Value, style: Style) -> String {
         rendered.push_str(&format!("\n{}", waterfall(trace, style)));
     }
     if view["error"].is_object() {
-        rendered.push_str(&format!(
-            "\n{}\n",
-            render_error(&view["error"], &Program::none(), style)
-        ));
+        rendered.push_str(&format!("\n{}\n", render_error(&view["error"], &Program::none(), style)));
     }
     if let Some(result) = view.get("result") {
         rendered.push_str(&format!("\n{}\n", text::plain(result)));
@@ -229,26 +207,12 @@ fn painted_status(view: &Value, style: Style) -> String {
 /// When each call ran, as bars on one line of time.
 fn waterfall(trace: &Value, style: Style) -> String {
     let calls = list(trace, "calls");
-    let spans: Vec<Option<(u64, u64)>> = calls
-        .iter()
-        .map(|call| span(call, &trace["execution"]))
-        .collect();
-    let end = spans
-        .iter()
-        .flatten()
-        .map(|(start, length)| start + length)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let spans: Vec<Option<(u64, u64)>> = calls.iter().map(|call| span(call, &trace["execution"])).collect();
+    let end = spans.iter().flatten().map(|(start, length)| start + length).max().unwrap_or(0).max(1);
     let mut table = Table::new(&["CALL", "STATUS", "TOOK", "WHEN"]);
     for (call, span) in calls.iter().zip(&spans) {
-        let took = call["duration_ms"]
-            .as_u64()
-            .map(text::duration)
-            .unwrap_or_default();
-        let bar = span
-            .map(|(start, length)| bar(start, length, end))
-            .unwrap_or_default();
+        let took = call["duration_ms"].as_u64().map(text::duration).unwrap_or_default();
+        let bar = span.map(|(start, length)| bar(start, length, end)).unwrap_or_default();
         table.row([&field(call, "path"), &field(call, "status"), &took, &bar]);
     }
     table.render(style)
@@ -258,10 +222,7 @@ fn waterfall(trace: &Value, style: Style) -> String {
 fn span(call: &Value, execution: &Value) -> Option<(u64, u64)> {
     let at = |value: &Value| OffsetDateTime::parse(value.as_str()?, &Rfc3339).ok();
     let offset = (at(&call["started_at"])? - at(&execution["created_at"])?).whole_milliseconds();
-    Some((
-        u64::try_from(offset).unwrap_or(0),
-        number(call, "duration_ms"),
-    ))
+    Some((u64::try_from(offset).unwrap_or(0), number(call, "duration_ms")))
 }
 
 /// Dots where it had not begun, blocks while it ran.
@@ -283,10 +244,8 @@ fn render_trace(trace: &Value, style: Style) -> String {
             field(call, "status"),
             text::duration(number(call, "duration_ms")),
         ));
-        rendered.push_str(&format!(
-            "  args     {}\n",
-            text::shorten(&text::compact_json(&call["args"]), 400)
-        ));
+        rendered
+            .push_str(&format!("  args     {}\n", text::shorten(&text::compact_json(&call["args"]), 400)));
         if !call["outcome"].is_null() {
             rendered.push_str(&format!(
                 "  outcome  {}\n",
@@ -294,11 +253,7 @@ fn render_trace(trace: &Value, style: Style) -> String {
             ));
         }
     }
-    if rendered.is_empty() {
-        "it made no calls\n".to_owned()
-    } else {
-        rendered
-    }
+    if rendered.is_empty() { "it made no calls\n".to_owned() } else { rendered }
 }
 
 #[cfg(test)]
@@ -360,19 +315,13 @@ mod tests {
         0:2 odd running, 0 ms
           args     null
         "#);
-        assert_eq!(
-            render_trace(&json!({ "calls": [] }), Style::default()),
-            "it made no calls\n"
-        );
+        assert_eq!(render_trace(&json!({ "calls": [] }), Style::default()), "it made no calls\n");
     }
 
     #[test]
     fn bars_stay_within_their_columns() {
         for (start, length, end) in [(0, 0, 1), (u64::MAX / 2, 1, u64::MAX), (5, 5, 10)] {
-            assert!(
-                bar(start, length, end).chars().count() <= 33,
-                "{start} {length} {end}"
-            );
+            assert!(bar(start, length, end).chars().count() <= 33, "{start} {length} {end}");
         }
     }
 }

@@ -16,10 +16,8 @@ pub(crate) struct ExplainArguments {
 
 pub(crate) fn run(context: &Context, arguments: &ExplainArguments) -> Result<Exit, Failure> {
     let Some(code) = &arguments.code else {
-        let listed: Vec<_> = pages::PAGES
-            .iter()
-            .map(|page| json!({ "code": page.code, "title": page.title() }))
-            .collect();
+        let listed: Vec<_> =
+            pages::PAGES.iter().map(|page| json!({ "code": page.code, "title": page.title() })).collect();
         if context.output.json {
             context.output.print_json(&json!({ "items": listed }))?;
         } else {
@@ -29,9 +27,7 @@ pub(crate) fn run(context: &Context, arguments: &ExplainArguments) -> Result<Exi
     };
     let page = pages::page(code).ok_or_else(|| unknown(code))?;
     if context.output.json {
-        context
-            .output
-            .print_json(&json!({ "code": page.code, "text": page.text }))?;
+        context.output.print_json(&json!({ "code": page.code, "text": page.text }))?;
     } else {
         context.output.print(page.text)?;
     }
@@ -39,15 +35,9 @@ pub(crate) fn run(context: &Context, arguments: &ExplainArguments) -> Result<Exi
 }
 
 fn index() -> String {
-    let width = pages::PAGES
-        .iter()
-        .map(|page| page.code.len())
-        .max()
-        .unwrap_or(0);
-    let lines: Vec<String> = pages::PAGES
-        .iter()
-        .map(|page| format!("{:width$}  {}", page.code, page.title()))
-        .collect();
+    let width = pages::PAGES.iter().map(|page| page.code.len()).max().unwrap_or(0);
+    let lines: Vec<String> =
+        pages::PAGES.iter().map(|page| format!("{:width$}  {}", page.code, page.title())).collect();
     lines.join("\n")
 }
 
@@ -66,14 +56,8 @@ mod tests {
 
     #[test]
     fn a_near_code_is_proposed() {
-        assert_eq!(
-            unknown("out-of-feul").hints,
-            ["did you mean `out-of-fuel`?"]
-        );
-        assert_eq!(
-            unknown("zebra").hints,
-            ["`executor explain` lists them all"]
-        );
+        assert_eq!(unknown("out-of-feul").hints, ["did you mean `out-of-fuel`?"]);
+        assert_eq!(unknown("zebra").hints, ["`executor explain` lists them all"]);
         assert!(index().contains("out-of-fuel"));
     }
 }

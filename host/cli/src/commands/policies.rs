@@ -97,18 +97,13 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     match action {
         Action::List => show_list(context),
         Action::Add(arguments) => {
-            let answer =
-                Api::new(context).post(&context.path(&["policies"]), &add_body(&arguments))?;
-            context.output.answer(&answer, |view, style| {
-                format!("added {}", one_line(view, style))
-            })?;
+            let answer = Api::new(context).post(&context.path(&["policies"]), &add_body(&arguments))?;
+            context.output.answer(&answer, |view, style| format!("added {}", one_line(view, style)))?;
             Ok(Exit::Ok)
         }
         Action::Remove { id } => {
             Api::new(context).delete(&context.path(&["policies", &id]))?;
-            context
-                .output
-                .say(&format!("removed {}", text::line(&id, 80)));
+            context.output.say(&format!("removed {}", text::line(&id, 80)));
             Ok(Exit::Ok)
         }
         Action::Test(arguments) => {
@@ -143,9 +138,7 @@ fn add_body(arguments: &AddArguments) -> Value {
 fn show_list(context: &Context) -> Result<Exit, Failure> {
     let answer = Api::new(context).get(&context.path(&["policies"]))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
-        context
-            .output
-            .say("there are no rules: what only reads is allowed, what writes asks first");
+        context.output.say("there are no rules: what only reads is allowed, what writes asks first");
         return Ok(Exit::Ok);
     }
     context.output.answer(&answer, render_list)?;
@@ -153,15 +146,7 @@ fn show_list(context: &Context) -> Result<Exit, Failure> {
 }
 
 fn render_list(answer: &Value, style: Style) -> String {
-    let mut table = Table::new(&[
-        "ID",
-        "LEVEL",
-        "PATTERN",
-        "ACTION",
-        "PINNED",
-        "CONNECTION",
-        "NOTE",
-    ]);
+    let mut table = Table::new(&["ID", "LEVEL", "PATTERN", "ACTION", "PINNED", "CONNECTION", "NOTE"]);
     for item in list(answer, "items") {
         let pinned = if flag(item, "pinned") { "yes" } else { "" };
         table.row([
@@ -179,12 +164,7 @@ fn render_list(answer: &Value, style: Style) -> String {
 
 fn one_line(view: &Value, style: Style) -> String {
     let (id, level) = (field(view, "id"), field(view, "level"));
-    format!(
-        "{}: {} {} ({level})",
-        style.bold(&id),
-        field(view, "action"),
-        field(view, "pattern")
-    )
+    format!("{}: {} {} ({level})", style.bold(&id), field(view, "action"), field(view, "pattern"))
 }
 
 fn render_test(test: &Value, style: Style) -> String {
@@ -207,20 +187,12 @@ fn render_test(test: &Value, style: Style) -> String {
     let mut rendered = table::facts(&facts, style);
     for level in list(test, "levels") {
         let action = field(level, "action");
-        let said = if action.is_empty() {
-            "says nothing".to_owned()
-        } else {
-            action
-        };
+        let said = if action.is_empty() { "says nothing".to_owned() } else { action };
         let rule = match &level["rule"] {
             Value::Object(_) => field(&level["rule"], "id"),
             other => crate::view::scalar(other),
         };
-        let by = if rule.is_empty() {
-            String::new()
-        } else {
-            format!(" by {rule}")
-        };
+        let by = if rule.is_empty() { String::new() } else { format!(" by {rule}") };
         rendered.push_str(&format!("  {}: {said}{by}\n", field(level, "level")));
     }
     rendered

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::api::Api;
+use crate::api::{Answer, Api};
 use crate::context::Context;
 use crate::execution::{self, Program};
 use crate::failure::{Exit, Failure};
@@ -47,10 +47,7 @@ pub(crate) fn run(context: &Context, arguments: &ResumeArguments) -> Result<Exit
     let target = context.path(&["executions", &arguments.id]);
     let view = api.get(&target)?;
     if view.value["status"] != "waiting_for_interaction" {
-        context.output.say(&format!(
-            "it waits for nobody: it is {}",
-            field(&view.value, "status")
-        ));
+        context.output.say(&format!("it waits for nobody: it is {}", field(&view.value, "status")));
         return execution::report(context, view, &Program::none());
     }
     let interaction = chosen(context, arguments, &view.value)?;
@@ -64,11 +61,21 @@ pub(crate) fn run(context: &Context, arguments: &ResumeArguments) -> Result<Exit
     if let Some(content) = &arguments.content {
         body["content"] = input::json(content, "--content", CONTENT_LIMIT_BYTES)?;
     }
-    let answer = api.post(
-        &context.path(&["executions", &arguments.id, "resume"]),
-        &body,
-    )?;
+    let answer = api.post(&context.path(&["executions", &arguments.id, "resume"]), &body)?;
+    if arguments.cancel {
+        return ended(context, &answer);
+    }
     execution::report(context, answer, &Program::none())
+}
+
+/// The end that was asked for, and so no failure.
+fn ended(context: &Context, answer: &Answer) -> Result<Exit, Failure> {
+    if context.output.json {
+        context.output.print_json(&answer.value)?;
+    }
+    let (id, status) = (field(&answer.value, "id"), field(&answer.value, "status"));
+    context.output.say(&format!("{id} is {status}"));
+    Ok(Exit::Ok)
 }
 
 /// The question that is answered. Cancelling answers them all.
@@ -79,14 +86,9 @@ fn chosen<'v>(
 ) -> Result<Option<&'v Value>, Failure> {
     let pending = waiting::pending(view);
     if let Some(id) = &arguments.interaction {
-        let found = pending
-            .iter()
-            .find(|interaction| interaction["id"] == id.as_str());
+        let found = pending.iter().find(|interaction| interaction["id"] == id.as_str());
         return found.copied().map(Some).ok_or_else(|| {
-            let ids: Vec<String> = pending
-                .iter()
-                .map(|interaction| field(interaction, "id"))
-                .collect();
+            let ids: Vec<String> = pending.iter().map(|interaction| field(interaction, "id")).collect();
             Failure::usage(format!("nothing is asked as {}", crate::text::line(id, 80)))
                 .hint(format!("there is: {}", ids.join(", ")))
         });
@@ -134,11 +136,7 @@ fn answer(
 }
 
 fn accepted(remember: bool) -> Value {
-    if remember {
-        json!({ "action": "accept", "remember": true })
-    } else {
-        json!({ "action": "accept" })
-    }
+    if remember { json!({ "action": "accept", "remember": true }) } else { json!({ "action": "accept" }) }
 }
 
 fn no_terminal(arguments: &ResumeArguments) -> Failure {
@@ -146,9 +144,8 @@ fn no_terminal(arguments: &ResumeArguments) -> Failure {
         return Failure::usage("which answer? There is no terminal to ask on")
             .hint("give --accept, --decline or --cancel");
     }
-    Failure::usage("accepting is a person's decision, and there is no terminal to ask on").hint(
-        "on a terminal the request is shown and confirmed; --yes says that a person has decided",
-    )
+    Failure::usage("accepting is a person's decision, and there is no terminal to ask on")
+        .hint("on a terminal the request is shown and confirmed; --yes says that a person has decided")
 }
 
 #[cfg(test)]
@@ -167,18 +164,9 @@ mod tests {
     }
 
     fn context() -> Context {
-        let globals = Globals {
-            no_input: true,
-            ..Globals::default()
-        };
-        Context::new(
-            &globals,
-            Environment {
-                user_home: Some("/u".into()),
-                ..Environment::default()
-            },
-        )
-        .unwrap()
+        let globals = Globals { no_input: true, ..Globals::default() };
+        Context::new(&globals, Environment { user_home: Some("/u".into()), ..Environment::default() })
+            .unwrap()
     }
 
     fn approval() -> Value {
@@ -189,45 +177,26 @@ mod tests {
     fn accepting_without_a_terminal_needs_a_yes() {
         let interaction = approval();
         let answer = |line: &str| answer(&context(), &read(line), Some(&interaction));
-        assert!(
-            answer("--accept")
-                .unwrap_err()
-                .message
-                .contains("a person's decision")
-        );
+        assert!(answer("--accept").unwrap_err().message.contains("a person's decision"));
         assert!(answer("").unwrap_err().message.contains("which answer?"));
-        assert_eq!(
-            answer("--accept --yes").unwrap(),
-            Some(json!({ "action": "accept" }))
-        );
+        assert_eq!(answer("--accept --yes").unwrap(), Some(json!({ "action": "accept" })));
         assert_eq!(
             answer("--accept --yes --remember").unwrap(),
             Some(json!({ "action": "accept", "remember": true }))
         );
-        assert_eq!(
-            answer("--decline").unwrap(),
-            Some(json!({ "action": "decline" }))
-        );
+        assert_eq!(answer("--decline").unwrap(), Some(json!({ "action": "decline" })));
     }
 
     #[test]
     fn one_of_several_questions_is_named() {
-        let view = json!({ "id": "exe_1", "interactions": [approval(), { "id": "int_2", "status": "pending" }] });
+        let view =
+            json!({ "id": "exe_1", "interactions": [approval(), { "id": "int_2", "status": "pending" }] });
         let context = context();
-        let chosen = |line: &str| {
-            chosen(&context, &read(line), &view).map(|found| found.map(|one| field(one, "id")))
-        };
-        assert_eq!(
-            chosen("--interaction int_2").unwrap().as_deref(),
-            Some("int_2")
-        );
+        let chosen =
+            |line: &str| chosen(&context, &read(line), &view).map(|found| found.map(|one| field(one, "id")));
+        assert_eq!(chosen("--interaction int_2").unwrap().as_deref(), Some("int_2"));
         assert!(chosen("--interaction int_3").unwrap_err().hints[0].contains("int_1, int_2"));
-        assert!(
-            chosen("--accept --yes")
-                .unwrap_err()
-                .message
-                .contains("--interaction int_2 --accept")
-        );
+        assert!(chosen("--accept --yes").unwrap_err().message.contains("--interaction int_2 --accept"));
         assert!(chosen("--cancel").is_ok());
     }
 

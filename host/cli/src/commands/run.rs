@@ -17,11 +17,7 @@ const INPUT_LIMIT_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// A file with TypeScript, or `-` for stdin
-    #[arg(
-        value_name = "FILE|-",
-        required_unless_present = "code",
-        conflicts_with = "code"
-    )]
+    #[arg(value_name = "FILE|-", required_unless_present = "code", conflicts_with = "code")]
     file: Option<String>,
     /// The program itself
     #[arg(long = "eval", short = 'e', value_name = "CODE")]
@@ -36,9 +32,7 @@ pub(crate) fn run(context: &Context, arguments: &RunArguments) -> Result<Exit, F
     let mut body = json!({ "code": program.code, "name": program.name });
     if let Some(given) = &arguments.input {
         if given == "-" && arguments.file.as_deref() == Some("-") {
-            return Err(Failure::usage(
-                "stdin can be the program or the input, not both",
-            ));
+            return Err(Failure::usage("stdin can be the program or the input, not both"));
         }
         body["input"] = input::json(given, "--input", INPUT_LIMIT_BYTES)?;
     }
@@ -48,19 +42,15 @@ pub(crate) fn run(context: &Context, arguments: &RunArguments) -> Result<Exit, F
 
 fn program(arguments: &RunArguments) -> Result<Program, Failure> {
     if let Some(code) = &arguments.code {
-        return Ok(Program {
-            name: "code.ts".into(),
-            code: code.clone(),
-        });
+        return Ok(Program { name: "code.ts".into(), code: code.clone() });
     }
     let file = arguments.file.as_deref().unwrap_or("-");
     let code = input::text(file, CODE_LIMIT_BYTES)?;
     let name = match file {
         "-" => "stdin.ts".into(),
-        file => std::path::Path::new(file).file_name().map_or_else(
-            || "program.ts".into(),
-            |name| name.to_string_lossy().into_owned(),
-        ),
+        file => std::path::Path::new(file)
+            .file_name()
+            .map_or_else(|| "program.ts".into(), |name| name.to_string_lossy().into_owned()),
     };
     Ok(Program { name, code })
 }
@@ -80,14 +70,8 @@ mod tests {
             input: None,
         };
         let program = program(&arguments(file.to_str(), None)).unwrap();
-        assert_eq!(
-            (program.name.as_str(), program.code.as_str()),
-            ("report.ts", "return 1")
-        );
-        assert_eq!(
-            super::program(&arguments(None, Some("1"))).unwrap().name,
-            "code.ts"
-        );
+        assert_eq!((program.name.as_str(), program.code.as_str()), ("report.ts", "return 1"));
+        assert_eq!(super::program(&arguments(None, Some("1"))).unwrap().name, "code.ts");
         assert!(super::program(&arguments(Some("/missing"), None)).is_err());
     }
 }

@@ -55,12 +55,8 @@ pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit,
 
 async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure> {
     let config = settings::load(&context.home)?;
-    let options_of_home = Options {
-        home: context.home.clone(),
-        cache: None,
-        config,
-        clock: Arc::new(SystemClock),
-    };
+    let options_of_home =
+        Options { home: context.home.clone(), cache: None, config, clock: Arc::new(SystemClock) };
     let control = Control::open(options_of_home).await.map_err(|problem| {
         let mut failure = settings::of_problem(problem);
         failure.exit = Exit::Failed;
@@ -88,10 +84,7 @@ fn bind_failure(context: &Context, error: &executor_server::ServeError) -> Failu
     let failure = Failure::usage(error.to_string());
     match error {
         executor_server::ServeError::PortTaken { .. } => failure
-            .hint(format!(
-                "choose another port: `{}`",
-                context.command("serve --port auto")
-            ))
+            .hint(format!("choose another port: `{}`", context.command("serve --port auto")))
             .hint("EXECUTOR_PORT=auto lets every command that starts the daemon do so"),
         _ => failure,
     }
@@ -101,9 +94,7 @@ fn bind_failure(context: &Context, error: &executor_server::ServeError) -> Failu
 fn port(context: &Context, given: Option<Port>) -> Result<Port, Failure> {
     match (given, &context.environment.port) {
         (Some(port), _) => Ok(port),
-        (None, Some(text)) => text
-            .parse()
-            .map_err(|error| Failure::usage(format!("EXECUTOR_PORT: {error}"))),
+        (None, Some(text)) => text.parse().map_err(|error| Failure::usage(format!("EXECUTOR_PORT: {error}"))),
         (None, None) => Ok(Port::Fixed(DEFAULT_PORT)),
     }
 }
@@ -111,32 +102,26 @@ fn port(context: &Context, given: Option<Port>) -> Result<Port, Failure> {
 fn host(given: &str) -> Result<IpAddr, Failure> {
     match given {
         "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
-        _ => given
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse()
-            .map_err(|_| {
-                Failure::usage(format!(
-                    "--host takes an IP address, and `{}` is none",
-                    crate::text::line(given, 80)
-                ))
-            }),
+        _ => given.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| {
+            Failure::usage(format!(
+                "--host takes an IP address, and `{}` is none",
+                crate::text::line(given, 80)
+            ))
+        }),
     }
 }
 
 /// Resolves when somebody asks the process to end. Asked twice it ends at
 /// once.
 async fn ended() {
-    let (mut terminate, mut interrupt) = match (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) {
-        (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
-        (Err(error), _) | (_, Err(error)) => {
-            tracing::error!(%error, "signals can't be heard: only POST /v1/shutdown ends the daemon");
-            return std::future::pending().await;
-        }
-    };
+    let (mut terminate, mut interrupt) =
+        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+            (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(%error, "signals can't be heard: only POST /v1/shutdown ends the daemon");
+                return std::future::pending().await;
+            }
+        };
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
@@ -179,21 +164,10 @@ mod tests {
             };
             Context::new(&Globals::default(), environment).unwrap()
         };
-        assert_eq!(
-            port(&context(None), None).unwrap(),
-            Port::Fixed(DEFAULT_PORT)
-        );
+        assert_eq!(port(&context(None), None).unwrap(), Port::Fixed(DEFAULT_PORT));
         assert_eq!(port(&context(Some("auto")), None).unwrap(), Port::Auto);
-        assert_eq!(
-            port(&context(Some("auto")), Some(Port::Fixed(9))).unwrap(),
-            Port::Fixed(9)
-        );
-        assert!(
-            port(&context(Some("http")), None)
-                .unwrap_err()
-                .message
-                .contains("EXECUTOR_PORT")
-        );
+        assert_eq!(port(&context(Some("auto")), Some(Port::Fixed(9))).unwrap(), Port::Fixed(9));
+        assert!(port(&context(Some("http")), None).unwrap_err().message.contains("EXECUTOR_PORT"));
     }
 
     #[test]

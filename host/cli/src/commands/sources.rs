@@ -100,9 +100,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
         Action::Remove { names } => {
             for name in &names {
                 Api::new(context).delete(&context.path(&["sources", name]))?;
-                context
-                    .output
-                    .say(&format!("removed {}", text::line(name, 80)));
+                context.output.say(&format!("removed {}", text::line(name, 80)));
             }
             Ok(Exit::Ok)
         }
@@ -120,12 +118,8 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let source = &answer.value["source"];
-    let elapsed = answer.value["elapsed_ms"]
-        .as_u64()
-        .unwrap_or_else(|| milliseconds(begun));
-    context
-        .output
-        .print(&added_line(source, elapsed, context.output.data))?;
+    let elapsed = answer.value["elapsed_ms"].as_u64().unwrap_or_else(|| milliseconds(begun));
+    context.output.print(&added_line(source, elapsed, context.output.data))?;
     tell_warnings(context, source);
     tell_next(context, &answer.value);
     Ok(Exit::Ok)
@@ -169,10 +163,8 @@ fn input_body(given: &str) -> Result<Map<String, Value>, Failure> {
     let path = std::path::Path::new(given);
     if given != "-" && !path.exists() {
         let failure = Failure::usage(format!("there is no file {}", text::line(given, 200)));
-        let host = given
-            .split('/')
-            .next()
-            .is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
+        let host =
+            given.split('/').next().is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
         return Err(if host {
             failure.hint(format!("for a URL, say https://{}", text::line(given, 200)))
         } else {
@@ -180,14 +172,9 @@ fn input_body(given: &str) -> Result<Map<String, Value>, Failure> {
         });
     }
     let content = input::bytes(given, DOCUMENT_LIMIT_BYTES)?;
-    let name = path
-        .file_name()
-        .map_or("stdin".into(), |name| name.to_string_lossy());
+    let name = path.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
     let name = if given == "-" { "stdin" } else { &name };
-    body.insert(
-        "document".into(),
-        json!({ "name": name, "content_base64": STANDARD.encode(content) }),
-    );
+    body.insert("document".into(), json!({ "name": name, "content_base64": STANDARD.encode(content) }));
     Ok(body)
 }
 
@@ -206,9 +193,7 @@ fn with_bar(
     let outcome = work(&mut |progress| {
         if let Some(total) = progress["total"].as_u64().filter(|&total| total > 0) {
             if !measured {
-                bar.set_style(bar_style(
-                    "{spinner} {msg} {wide_bar} {human_pos}/{human_len}",
-                ));
+                bar.set_style(bar_style("{spinner} {msg} {wide_bar} {human_pos}/{human_len}"));
                 measured = true;
             }
             bar.set_length(total);
@@ -255,25 +240,14 @@ fn tell_warnings(context: &Context, source: &Value) {
     if total > shown && shown > 0 {
         let name = field(source, "name");
         let show = context.command(&format!("sources show {name}"));
-        context.output.say(&format!(
-            "… and {} more: {show}",
-            text::count(total - shown)
-        ));
+        context.output.say(&format!("… and {} more: {show}", text::count(total - shown)));
     }
 }
 
 fn warning_line(warning: &Value) -> String {
     let tool = field(warning, "tool");
-    let place = if tool.is_empty() {
-        String::new()
-    } else {
-        format!("{tool}: ")
-    };
-    format!(
-        "{place}{} ({})",
-        text::line(&field(warning, "message"), 300),
-        field(warning, "code")
-    )
+    let place = if tool.is_empty() { String::new() } else { format!("{tool}: ") };
+    format!("{place}{} ({})", text::line(&field(warning, "message"), 300), field(warning, "code"))
 }
 
 /// What to do now: what the daemon says, and how to authenticate where it
@@ -297,10 +271,7 @@ fn authentication_lines(context: &Context, source: &Value) -> Vec<String> {
     }
     let mut lines = vec!["To call its tools with a credential:".to_owned()];
     for method in methods {
-        let command = context.command(&format!(
-            "connections add {name} --auth {}",
-            field(method, "id")
-        ));
+        let command = context.command(&format!("connections add {name} --auth {}", field(method, "id")));
         lines.push(format!("  {command}  # {}", field(method, "label")));
     }
     lines
@@ -311,8 +282,7 @@ fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failur
     if !arguments.allow_host.is_empty() {
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
-    let answer =
-        Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
+    let answer = Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
     let found = !list(&answer.value, "items").is_empty();
     if found || context.output.json {
         context.output.answer(&answer, render_detections)?;
@@ -327,18 +297,9 @@ fn render_detections(answer: &Value, style: Style) -> String {
     let mut warnings = String::new();
     for item in list(answer, "items") {
         let confidence = format!("{}%", number(item, "confidence"));
-        table.row([
-            &field(item, "kind"),
-            &confidence,
-            &field(item, "suggested_name"),
-            &field(item, "title"),
-        ]);
+        table.row([&field(item, "kind"), &confidence, &field(item, "suggested_name"), &field(item, "title")]);
         for warning in list(item, "warnings") {
-            warnings.push_str(&format!(
-                "{} {}\n",
-                style.yellow("warning:"),
-                scalar(warning)
-            ));
+            warnings.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
         }
     }
     table.render(style) + &warnings
@@ -398,10 +359,8 @@ fn render_detail(source: &Value, style: Style) -> String {
     if !methods.is_empty() {
         let mut table = Table::new(&["AUTH METHOD", "KIND", "ASKS FOR", "LABEL"]);
         for method in methods {
-            let names: Vec<String> = list(method, "variables")
-                .iter()
-                .map(|variable| field(variable, "name"))
-                .collect();
+            let names: Vec<String> =
+                list(method, "variables").iter().map(|variable| field(variable, "name")).collect();
             table.row([
                 &field(method, "id"),
                 &field(method, "kind"),
@@ -416,11 +375,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         rendered.push('\n');
     }
     for warning in warnings {
-        rendered.push_str(&format!(
-            "{} {}\n",
-            style.yellow("warning:"),
-            warning_line(warning)
-        ));
+        rendered.push_str(&format!("{} {}\n", style.yellow("warning:"), warning_line(warning)));
     }
     let missing = number(source, "warning_count").saturating_sub(warnings.len() as u64);
     if missing > 0 && !warnings.is_empty() {
@@ -438,13 +393,11 @@ fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
         context.output.answer(&answer, render_refreshed)?;
         let origins = joined(&answer.value, "new_origins");
         if !origins.is_empty() {
-            context.output.warn(&format!(
-                "the document now names origins that no connection allows: {origins}"
-            ));
+            context
+                .output
+                .warn(&format!("the document now names origins that no connection allows: {origins}"));
             let command = context.command(&format!("connections add {} …", text::line(name, 80)));
-            context.output.hint(&format!(
-                "add the connection again to allow them: `{command}`"
-            ));
+            context.output.hint(&format!("add the connection again to allow them: `{command}`"));
         }
         tell_warnings(context, &answer.value["source"]);
     }
@@ -464,10 +417,7 @@ fn render_refreshed(answer: &Value, style: Style) -> String {
             rendered.push_str(&format!("  {sign} {}\n", scalar(tool)));
         }
         if tools.len() > 20 {
-            rendered.push_str(&format!(
-                "  {sign} … and {} more {name}\n",
-                tools.len() - 20
-            ));
+            rendered.push_str(&format!("  {sign} … and {} more {name}\n", tools.len() - 20));
         }
     }
     let error = prose(answer, "message");
@@ -520,8 +470,7 @@ mod tests {
 
     #[test]
     fn a_refresh_says_what_changed() {
-        let answer =
-            json!({ "source": source(), "added": ["a.b"], "removed": [], "changed": ["a.c"] });
+        let answer = json!({ "source": source(), "added": ["a.b"], "removed": [], "changed": ["a.c"] });
         insta::assert_snapshot!(render_refreshed(&answer, Style::default()), @r"
         refreshed github: 1,223 tools
           + a.b
@@ -536,19 +485,11 @@ mod tests {
         let file = directory.path().join("api.yaml");
         std::fs::write(&file, "openapi: 3").unwrap();
         let body = input_body(file.to_str().unwrap()).unwrap();
-        assert_eq!(
-            body["document"],
-            json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" })
-        );
+        assert_eq!(body["document"], json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" }));
         let failure = input_body("api.github.com/x").unwrap_err();
         assert_eq!(failure.hints, ["for a URL, say https://api.github.com/x"]);
         assert!(input_body("missing").unwrap_err().hints.is_empty());
-        assert!(
-            input_body(directory.path().to_str().unwrap())
-                .unwrap_err()
-                .message
-                .contains("directory")
-        );
+        assert!(input_body(directory.path().to_str().unwrap()).unwrap_err().message.contains("directory"));
     }
 
     #[test]

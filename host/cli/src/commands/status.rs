@@ -15,23 +15,16 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
     let running = field(&answer.value, "version");
     let own = env!("CARGO_PKG_VERSION");
     if running != own {
-        context.output.warn(&format!(
-            "the daemon is version {running} and this program is {own}"
-        ));
-        context.output.hint(&format!(
-            "`{}` ends it; the next command starts this version",
-            context.command("down")
-        ));
+        context.output.warn(&format!("the daemon is version {running} and this program is {own}"));
+        context
+            .output
+            .hint(&format!("`{}` ends it; the next command starts this version", context.command("down")));
     }
     Ok(Exit::Ok)
 }
 
 fn render(view: &Value, style: Style) -> String {
-    let components = if flag(view, "ready") {
-        "ready"
-    } else {
-        "still being compiled"
-    };
+    let components = if flag(view, "ready") { "ready" } else { "still being compiled" };
     let facts = [
         ("status", style.green("running")),
         ("address", field(view, "address")),
@@ -47,17 +40,9 @@ fn render(view: &Value, style: Style) -> String {
 
 /// What `up` says.
 pub(super) fn one_line(view: &Value, started: bool) -> String {
-    let how = if started {
-        "the daemon runs"
-    } else {
-        "the daemon runs already"
-    };
+    let how = if started { "the daemon runs" } else { "the daemon runs already" };
     let address = field(view, "address");
-    let place = if address.is_empty() {
-        String::new()
-    } else {
-        format!(" at {address}")
-    };
+    let place = if address.is_empty() { String::new() } else { format!(" at {address}") };
     format!("{how}{place}, pid {}", field(view, "pid"))
 }
 
@@ -82,9 +67,6 @@ mod tests {
         components  still being compiled
         workspaces  default
         ");
-        assert_eq!(
-            one_line(&view, true),
-            "the daemon runs at http://127.0.0.1:4788, pid 7"
-        );
+        assert_eq!(one_line(&view, true), "the daemon runs at http://127.0.0.1:4788, pid 7");
     }
 }

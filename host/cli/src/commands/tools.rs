@@ -66,12 +66,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
         Action::List(arguments) => show_list(context, &arguments),
         Action::Describe(arguments) => {
             let path = arguments.path.join(".");
-            let answer = describe(
-                context,
-                &path,
-                arguments.type_name.as_deref(),
-                arguments.depth,
-            )?;
+            let answer = describe(context, &path, arguments.type_name.as_deref(), arguments.depth)?;
             context.output.answer(&answer, render_description)?;
             Ok(Exit::Ok)
         }
@@ -85,10 +80,8 @@ pub(crate) fn describe(
     type_name: Option<&str>,
     depth: Option<u32>,
 ) -> Result<Answer, Failure> {
-    let query = query(&[
-        ("type", type_name.map(str::to_owned)),
-        ("depth", depth.map(|depth| depth.to_string())),
-    ]);
+    let query =
+        query(&[("type", type_name.map(str::to_owned)), ("depth", depth.map(|depth| depth.to_string()))]);
     Api::new(context).get(&(context.path(&["tools", path]) + &query))
 }
 
@@ -106,28 +99,17 @@ fn search(context: &Context, arguments: &SearchArguments) -> Result<Exit, Failur
     } else if flag(&answer.value, "has_more") {
         let next = arguments.offset + list(&answer.value, "items").len();
         let total = text::count(number(&answer.value, "total"));
-        context
-            .output
-            .say(&format!("{total} in all; --offset {next} shows more"));
+        context.output.say(&format!("{total} in all; --offset {next} shows more"));
     }
     Ok(Exit::Ok)
 }
 
 fn show_list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
-    let prefix = arguments
-        .prefix
-        .as_deref()
-        .unwrap_or("")
-        .trim_end_matches(['.', '*']);
-    let source = arguments
-        .source
-        .as_deref()
-        .or_else(|| browse::source_of(prefix));
+    let prefix = arguments.prefix.as_deref().unwrap_or("").trim_end_matches(['.', '*']);
+    let source = arguments.source.as_deref().or_else(|| browse::source_of(prefix));
     let tools = browse::tools_below(context, prefix, source)?;
     let count = tools.len();
-    let answer = Answer {
-        value: json!({ "items": tools, "total": count, "offset": 0, "has_more": false }),
-    };
+    let answer = Answer { value: json!({ "items": tools, "total": count, "offset": 0, "has_more": false }) };
     if count == 0 && !context.output.json {
         context.output.say("there are no tools here");
         return Ok(Exit::Ok);
@@ -143,11 +125,7 @@ fn render_page(page: &Value, style: Style) -> String {
     let mut table = Table::new(&["TOOL", "ACCESS", "SUMMARY"]);
     for item in list(page, "items") {
         let summary = field(item, "summary");
-        let summary = if flag(item, "deprecated") {
-            format!("(deprecated) {summary}")
-        } else {
-            summary
-        };
+        let summary = if flag(item, "deprecated") { format!("(deprecated) {summary}") } else { summary };
         table.row([&field(item, "path"), access(item), &summary]);
     }
     table.render(style)
@@ -187,11 +165,7 @@ pub(crate) fn render_description(tool: &Value, style: Style) -> String {
     }
     let policy = &tool["policy"];
     let rule = field(policy, "rule");
-    let rule = if rule.is_empty() {
-        String::new()
-    } else {
-        format!(" by {rule}")
-    };
+    let rule = if rule.is_empty() { String::new() } else { format!(" by {rule}") };
     let destructive = if flag(tool, "destructive") { "yes" } else { "" };
     let facts = [
         ("request", field(tool, "request")),

@@ -21,8 +21,6 @@ pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Result<Exit, Fa
         daemon::start(context, arguments.port)?;
     }
     let answer = Api::running(context).get(&path(&["installation"]))?;
-    context
-        .output
-        .answer(&answer, |view, _| super::status::one_line(view, started))?;
+    context.output.answer(&answer, |view, _| super::status::one_line(view, started))?;
     Ok(Exit::Ok)
 }

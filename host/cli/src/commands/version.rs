@@ -26,9 +26,7 @@ pub(crate) fn run(context: &Context, arguments: &VersionArguments) -> Result<Exi
     if context.output.json {
         context.output.print_json(&version)?;
     } else {
-        context
-            .output
-            .print(&render(&version, context.output.data))?;
+        context.output.print(&render(&version, context.output.data))?;
     }
     Ok(Exit::Ok)
 }
@@ -39,11 +37,7 @@ fn render(version: &Value, style: Style) -> String {
     if !components.is_empty() {
         let mut table = Table::new(&["COMPONENT", "WORLD", "DIGEST"]);
         for component in components {
-            table.row([
-                &field(component, "name"),
-                &field(component, "world"),
-                &field(component, "digest"),
-            ]);
+            table.row([&field(component, "name"), &field(component, "world"), &field(component, "digest")]);
         }
         rendered.push('\n');
         rendered.push_str(&table.render(style));

@@ -35,18 +35,14 @@ pub(super) fn attach(root: &Value, definitions: &Definitions<'_>, verdicts: &Ver
     let whole = Copier::new(root, definitions, verdicts, false).run();
     match whole {
         Ok(attached) => attached,
-        Err(Weakened) => Copier::new(root, definitions, verdicts, true)
-            .run()
-            .unwrap_or_else(|Weakened| nothing()),
+        Err(Weakened) => {
+            Copier::new(root, definitions, verdicts, true).run().unwrap_or_else(|Weakened| nothing())
+        }
     }
 }
 
 fn nothing() -> Attached {
-    Attached {
-        schema: Value::Bool(true),
-        definitions: 0,
-        patterns: HashSet::new(),
-    }
+    Attached { schema: Value::Bool(true), definitions: 0, patterns: HashSet::new() }
 }
 
 /// Something had to be left out.
@@ -66,12 +62,7 @@ struct Copier<'a, 'd> {
 }
 
 impl<'a, 'd> Copier<'a, 'd> {
-    fn new(
-        root: &'a Value,
-        definitions: &'a Definitions<'d>,
-        verdicts: &'a Verdicts,
-        weak: bool,
-    ) -> Self {
+    fn new(root: &'a Value, definitions: &'a Definitions<'d>, verdicts: &'a Verdicts, weak: bool) -> Self {
         Self {
             root,
             definitions,
@@ -105,11 +96,7 @@ impl<'a, 'd> Copier<'a, 'd> {
         if let (Value::Object(members), true) = (&mut schema, definitions > 0) {
             members.insert("$defs".to_owned(), Value::Object(held));
         }
-        Ok(Attached {
-            schema,
-            definitions,
-            patterns: self.patterns,
-        })
+        Ok(Attached { schema, definitions, patterns: self.patterns })
     }
 
     /// Stands for a part that is left out.
@@ -120,11 +107,7 @@ impl<'a, 'd> Copier<'a, 'd> {
 
     fn schema(&mut self, schema: &Value, nesting: usize) -> Value {
         let Value::Object(members) = schema else {
-            return if schema.is_boolean() {
-                schema.clone()
-            } else {
-                self.any()
-            };
+            return if schema.is_boolean() { schema.clone() } else { self.any() };
         };
         if self.nodes_left == 0 || nesting > MAX_NESTING {
             return self.any();
@@ -155,9 +138,7 @@ impl<'a, 'd> Copier<'a, 'd> {
     ) {
         let kept = match key {
             "$ref" => self.reference(value),
-            "not" | "if" | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties"
-                if self.weak =>
-            {
+            "not" | "if" | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties" if self.weak => {
                 return;
             }
             "maxContains" if self.weak => return,
@@ -176,10 +157,7 @@ impl<'a, 'd> Copier<'a, 'd> {
             | "unevaluatedProperties" => Some(self.schema(value, nesting)),
             "oneOf" if self.weak => {
                 // Of alternatives that were weakened, more than one may match.
-                both.extend(
-                    self.schemas(value, nesting)
-                        .map(|any| json!({ "anyOf": any })),
-                );
+                both.extend(self.schemas(value, nesting).map(|any| json!({ "anyOf": any })));
                 return;
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => self.schemas(value, nesting),
@@ -205,11 +183,7 @@ impl<'a, 'd> Copier<'a, 'd> {
 
     fn schemas(&mut self, value: &Value, nesting: usize) -> Option<Value> {
         let all = value.as_array().filter(|all| !all.is_empty())?;
-        Some(
-            all.iter()
-                .map(|schema| self.schema(schema, nesting))
-                .collect(),
-        )
+        Some(all.iter().map(|schema| self.schema(schema, nesting)).collect())
     }
 
     fn named(&mut self, value: &Value, nesting: usize) -> Option<Value> {
@@ -294,9 +268,7 @@ impl<'a, 'd> Copier<'a, 'd> {
         if let Some(found) = (self.definitions)(named) {
             return Some(found);
         }
-        let (name, inner) = named
-            .split_once('/')
-            .map_or((named, ""), |(name, inner)| (name, inner));
+        let (name, inner) = named.split_once('/').map_or((named, ""), |(name, inner)| (name, inner));
         let found = (self.definitions)(&name.replace("~1", "/").replace("~0", "~"))?;
         if inner.is_empty() {
             return Some(found);
@@ -327,10 +299,7 @@ fn count(value: &Value, limit: usize) -> Option<usize> {
 /// others in one schema, but the members of `allOf` in order. Schemas without
 /// others within need no meter, unless they are expensive.
 fn metered(copy: Map<String, Value>) -> Value {
-    let literals = copy
-        .get("enum")
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
+    let literals = copy.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
     let branches = copy.iter().any(|(key, value)| {
         matches!(key.as_str(), "$ref" | "pattern" | "uniqueItems")
             || (!is_literal(key) && (value.is_object() || holds_schemas(value)))
@@ -343,17 +312,11 @@ fn metered(copy: Map<String, Value>) -> Value {
 }
 
 fn is_literal(key: &str) -> bool {
-    matches!(
-        key,
-        "enum" | "const" | "type" | "required" | "dependentRequired"
-    )
+    matches!(key, "enum" | "const" | "type" | "required" | "dependentRequired")
 }
 
 fn holds_schemas(value: &Value) -> bool {
-    value.as_array().is_some_and(|all| {
-        all.iter()
-            .any(|member| member.is_object() || member.is_boolean())
-    })
+    value.as_array().is_some_and(|all| all.iter().any(|member| member.is_object() || member.is_boolean()))
 }
 
 fn is_assertion(key: &str) -> bool {
@@ -385,11 +348,8 @@ fn assertion_is_valid(key: &str, value: &Value) -> bool {
         "type" => match value {
             Value::String(name) => is_type(name),
             Value::Array(names) => {
-                let distinct: HashSet<_> = names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .filter(|name| is_type(name))
-                    .collect();
+                let distinct: HashSet<_> =
+                    names.iter().filter_map(Value::as_str).filter(|name| is_type(name)).collect();
                 !names.is_empty() && distinct.len() == names.len()
             }
             _ => false,
@@ -398,18 +358,13 @@ fn assertion_is_valid(key: &str, value: &Value) -> bool {
         "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
         "uniqueItems" => value.is_boolean(),
         "required" => is_names(value),
-        "dependentRequired" => value
-            .as_object()
-            .is_some_and(|all| all.values().all(is_names)),
+        "dependentRequired" => value.as_object().is_some_and(|all| all.values().all(is_names)),
         _ => value.is_u64(),
     }
 }
 
 fn is_type(name: &str) -> bool {
-    matches!(
-        name,
-        "string" | "number" | "integer" | "boolean" | "null" | "array" | "object"
-    )
+    matches!(name, "string" | "number" | "integer" | "boolean" | "null" | "array" | "object")
 }
 
 /// Distinct strings.

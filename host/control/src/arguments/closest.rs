@@ -12,10 +12,7 @@ const BEHIND_BEST: f32 = 0.2;
 /// The candidates that `word` is likely to stand for, the likeliest first, at
 /// most three. Words may be dotted paths: `github.issue.create` finds
 /// `github.issues.create`, `issues.create` and `github.createIssue` do too.
-pub(crate) fn closest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Vec<&'a str> {
+pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = Shape::of(word);
     if wanted.letters.is_empty() || wanted.letters.len() > MAX_CHARS {
         return Vec::new();
@@ -58,8 +55,7 @@ impl Shape {
         let mut word = String::new();
         let mut before_is_lower = false;
         for character in name.chars().take(MAX_CHARS + 1) {
-            let turn =
-                !character.is_alphanumeric() || (before_is_lower && character.is_uppercase());
+            let turn = !character.is_alphanumeric() || (before_is_lower && character.is_uppercase());
             if turn {
                 words.push(std::mem::take(&mut word));
             }
@@ -80,28 +76,14 @@ impl Shape {
         words.retain(|word| !word.is_empty());
         words.sort_unstable();
         words.dedup();
-        let set = letters
-            .iter()
-            .fold(0, |set, letter| set | 1 << (u32::from(*letter) % 32));
-        Self {
-            letters,
-            set,
-            words,
-        }
+        let set = letters.iter().fold(0, |set, letter| set | 1 << (u32::from(*letter) % 32));
+        Self { letters, set, words }
     }
 
     /// 0 for the same name in another spelling, up to [`FARTHEST`].
     fn distance(&self, other: &Self) -> Option<f32> {
-        let candidates = [
-            self.by_edits(other),
-            self.by_segments(other),
-            self.by_words(other),
-        ];
-        candidates
-            .into_iter()
-            .flatten()
-            .filter(|distance| *distance <= FARTHEST)
-            .min_by(f32::total_cmp)
+        let candidates = [self.by_edits(other), self.by_segments(other), self.by_words(other)];
+        candidates.into_iter().flatten().filter(|distance| *distance <= FARTHEST).min_by(f32::total_cmp)
     }
 
     fn by_edits(&self, other: &Self) -> Option<f32> {
@@ -129,8 +111,7 @@ impl Shape {
         let missing = at as f32 / long.len() as f32;
         let ends = long[at] == '.' && long[at + 1..] == short[..];
         // A source alone is the beginning of too much.
-        let begins =
-            short.contains(&'.') && long[short.len()] == '.' && long[..short.len()] == short[..];
+        let begins = short.contains(&'.') && long[short.len()] == '.' && long[..short.len()] == short[..];
         (ends || begins).then_some(0.1 + 0.3 * missing)
     }
 
@@ -139,11 +120,7 @@ impl Shape {
         if self.words.len() < 2 {
             return None;
         }
-        let shared = self
-            .words
-            .iter()
-            .filter(|word| other.words.contains(word))
-            .count();
+        let shared = self.words.iter().filter(|word| other.words.contains(word)).count();
         let share = 2.0 * shared as f32 / (self.words.len() + other.words.len()) as f32;
         (share >= 0.65).then_some(0.15 + (1.0 - share) * 0.8)
     }
@@ -215,15 +192,7 @@ mod tests {
 
     #[test]
     fn finds_nothing_where_nothing_is_near() {
-        for word in [
-            "",
-            "zebra",
-            "github",
-            "x",
-            "...",
-            "aws.s3.putObject",
-            &"a".repeat(5000),
-        ] {
+        for word in ["", "zebra", "github", "x", "...", "aws.s3.putObject", &"a".repeat(5000)] {
             let found = closest(word, TOOLS.iter().copied());
             assert!(found.is_empty(), "{word} {found:?}");
         }
@@ -241,23 +210,10 @@ mod tests {
 
     #[test]
     fn edits_are_counted() {
-        for (one, two, expect) in [
-            ("", "", 0),
-            ("ab", "ba", 1),
-            ("kitten", "sitting", 3),
-            ("abc", "", 3),
-        ] {
+        for (one, two, expect) in [("", "", 0), ("ab", "ba", 1), ("kitten", "sitting", 3), ("abc", "", 3)] {
             let letters = |text: &str| text.chars().collect::<Vec<_>>();
-            assert_eq!(
-                edits(&letters(one), &letters(two), 10),
-                Some(expect),
-                "{one} {two}"
-            );
-            assert_eq!(
-                edits(&letters(two), &letters(one), 10),
-                Some(expect),
-                "{two} {one}"
-            );
+            assert_eq!(edits(&letters(one), &letters(two), 10), Some(expect), "{one} {two}");
+            assert_eq!(edits(&letters(two), &letters(one), 10), Some(expect), "{two} {one}");
         }
         assert_eq!(edits(&['a'; 9], &['b'; 9], 3), None);
     }

@@ -16,10 +16,7 @@ const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// The first issues, in the order of the schema. `schema` is what the paths
 /// of the errors lead into.
-pub(super) fn issues<'e>(
-    schema: &Value,
-    errors: impl Iterator<Item = ValidationError<'e>>,
-) -> Vec<Issue> {
+pub(super) fn issues<'e>(schema: &Value, errors: impl Iterator<Item = ValidationError<'e>>) -> Vec<Issue> {
     let mut issues = Vec::new();
     for error in errors {
         explain(schema, &error, 0, &mut issues);
@@ -38,29 +35,20 @@ fn explain(schema: &Value, error: &ValidationError<'_>, nesting: usize, issues: 
             let known = siblings(schema, error);
             for name in unexpected.iter().take(MAX_ISSUES) {
                 let message = unknown(name, &known);
-                issues.push(Issue {
-                    pointer: self::pointer(pointer, name),
-                    message,
-                });
+                issues.push(Issue { pointer: self::pointer(pointer, name), message });
             }
         }
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             let message = format!("is missing `{}`", shown(name, 60));
-            issues.push(Issue {
-                pointer: pointer.to_owned(),
-                message,
-            });
+            issues.push(Issue { pointer: pointer.to_owned(), message });
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } if nesting < MAX_NESTING => {
             alternatives(schema, error, context, nesting, issues);
         }
         _ => {
             let message = plain(error);
-            issues.push(Issue {
-                pointer: pointer.to_owned(),
-                message,
-            });
+            issues.push(Issue { pointer: pointer.to_owned(), message });
         }
     }
 }
@@ -77,15 +65,8 @@ fn unknown(name: &str, known: &[&str]) -> String {
 fn siblings<'s>(schema: &'s Value, error: &ValidationError<'_>) -> Vec<&'s str> {
     let path = error.schema_path().as_str();
     let holder = path.rsplit_once('/').map_or("", |(holder, _)| holder);
-    let properties = schema
-        .pointer(&format!("{holder}/properties"))
-        .and_then(Value::as_object);
-    properties
-        .into_iter()
-        .flat_map(|all| all.keys())
-        .map(String::as_str)
-        .take(500)
-        .collect()
+    let properties = schema.pointer(&format!("{holder}/properties")).and_then(Value::as_object);
+    properties.into_iter().flat_map(|all| all.keys()).map(String::as_str).take(500).collect()
 }
 
 /// The alternative that comes nearest, and what is wrong with it.
@@ -99,40 +80,23 @@ fn alternatives(
     let here = error.instance_path().as_str();
     let types: Vec<&[ValidationError<'_>]> = context.iter().map(Vec::as_slice).collect();
     if let Some(message) = all_of_other_types(here, &types, error.instance()) {
-        issues.push(Issue {
-            pointer: here.to_owned(),
-            message,
-        });
+        issues.push(Issue { pointer: here.to_owned(), message });
         return;
     }
     let Some(nearest) = context.iter().min_by_key(|branch| remoteness(here, branch)) else {
-        issues.push(Issue {
-            pointer: here.to_owned(),
-            message: plain(error),
-        });
+        issues.push(Issue { pointer: here.to_owned(), message: plain(error) });
         return;
     };
     let mut inner = Vec::new();
     for error in nearest.iter().take(3) {
         explain(schema, error, nesting + 1, &mut inner);
     }
-    let message = format!(
-        "matches none of {} forms; the nearest: {}",
-        context.len(),
-        join(&inner)
-    );
-    issues.push(Issue {
-        pointer: here.to_owned(),
-        message: shown(&message, 400),
-    });
+    let message = format!("matches none of {} forms; the nearest: {}", context.len(), join(&inner));
+    issues.push(Issue { pointer: here.to_owned(), message: shown(&message, 400) });
 }
 
 /// Where every alternative wants another type, those are all there is to say.
-fn all_of_other_types(
-    here: &str,
-    branches: &[&[ValidationError<'_>]],
-    instance: &Value,
-) -> Option<String> {
+fn all_of_other_types(here: &str, branches: &[&[ValidationError<'_>]], instance: &Value) -> Option<String> {
     let mut wanted = Vec::new();
     for branch in branches {
         let [only] = branch else {
@@ -205,19 +169,12 @@ fn plain(error: &ValidationError<'_>) -> String {
 fn one_of(options: &Value, instance: &Value) -> String {
     let all = options.as_array().map_or(&[][..], Vec::as_slice);
     let texts = all.iter().filter_map(Value::as_str);
-    let meant = instance
-        .as_str()
-        .map(|given| closest(given, texts))
-        .unwrap_or_default();
+    let meant = instance.as_str().map(|given| closest(given, texts)).unwrap_or_default();
     let listed: Vec<String> = all.iter().take(MAX_LISTED).map(literal).collect();
-    let more = if all.len() > MAX_LISTED {
-        format!(" and {} more", all.len() - MAX_LISTED)
-    } else {
-        String::new()
-    };
-    let hint = meant.first().map_or_else(String::new, |meant| {
-        format!(": did you mean \"{}\"?", shown(meant, 60))
-    });
+    let more =
+        if all.len() > MAX_LISTED { format!(" and {} more", all.len() - MAX_LISTED) } else { String::new() };
+    let hint =
+        meant.first().map_or_else(String::new, |meant| format!(": did you mean \"{}\"?", shown(meant, 60)));
     format!("must be one of {}{more}{hint}", listed.join(", "))
 }
 
@@ -257,13 +214,7 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
     let mut line: String = text
         .chars()
         .take(limit)
-        .map(|character| {
-            if is_odd(character) {
-                '\u{fffd}'
-            } else {
-                character
-            }
-        })
+        .map(|character| if is_odd(character) { '\u{fffd}' } else { character })
         .collect();
     if text.chars().nth(limit).is_some() {
         line.push('…');
@@ -279,17 +230,10 @@ fn is_odd(character: char) -> bool {
 
 /// The first sentence of a schema's description.
 pub(super) fn sentence(schema: &Value) -> String {
-    let text = schema
-        .get("description")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .trim();
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim();
     let text = &text[..text.floor_char_boundary(600)];
     let line = text.split('\n').next().unwrap_or_default();
-    let end = line
-        .match_indices(". ")
-        .next()
-        .map_or(line.len(), |(at, _)| at);
+    let end = line.match_indices(". ").next().map_or(line.len(), |(at, _)| at);
     shown(line[..end].trim_end_matches('.'), 120)
 }
 
@@ -309,11 +253,7 @@ pub(super) fn join(issues: &[Issue]) -> String {
             || issue.message.starts_with("missing argument")
             || issue.message.starts_with("the arguments");
         if !names_itself {
-            let place = if issue.pointer.is_empty() {
-                "the arguments"
-            } else {
-                &issue.pointer
-            };
+            let place = if issue.pointer.is_empty() { "the arguments" } else { &issue.pointer };
             text.push_str(&shown(place, 120));
             text.push(' ');
         }

@@ -11,10 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use jsonschema::{Keyword, ValidationError, paths::Location};
 use serde_json::{Map, Value};
 
-const _: () = assert!(
-    cfg!(panic = "unwind"),
-    "a spent budget leaves the schema library by unwinding"
-);
+const _: () = assert!(cfg!(panic = "unwind"), "a spent budget leaves the schema library by unwinding");
 
 /// The keyword's name; a schema from outside never keeps one of this name.
 pub(super) const KEYWORD: &str = "x-executor-steps";
@@ -73,9 +70,7 @@ pub(super) fn roomy<T: Send>(definitions: usize, work: impl FnOnce() -> T + Send
         return within(COMPILE_STACK_BYTES, Box::new(work));
     }
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new()
-            .name("schema".to_owned())
-            .stack_size(ROOMY_STACK_BYTES);
+        let builder = std::thread::Builder::new().name("schema".to_owned()).stack_size(ROOMY_STACK_BYTES);
         let worker = builder
             .spawn_scoped(scope, move || within(ROOMY_STACK_BYTES / 2, Box::new(work)))
             .expect("a process that can't start a thread can't go on");
@@ -90,11 +85,7 @@ fn stack_address() -> usize {
 
 impl Budget {
     fn of(steps: u64, stack_bytes: usize) -> Self {
-        Self {
-            steps,
-            top: stack_address(),
-            stack_bytes,
-        }
+        Self { steps, top: stack_address(), stack_bytes }
     }
 
     fn is_too_deep(&self) -> bool {

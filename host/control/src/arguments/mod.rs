@@ -98,9 +98,7 @@ pub(crate) struct Validator {
 
 impl fmt::Debug for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Validator")
-            .field("shape", &self.shape)
-            .finish_non_exhaustive()
+        f.debug_struct("Validator").field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
@@ -111,10 +109,7 @@ impl Validator {
     ///
     /// When nothing can be made of it. Keywords that can't be kept are left
     /// out rather than refused.
-    pub(crate) fn compile(
-        schema: &Value,
-        definitions: &Definitions<'_>,
-    ) -> Result<Self, SchemaFault> {
+    pub(crate) fn compile(schema: &Value, definitions: &Definitions<'_>) -> Result<Self, SchemaFault> {
         let mut attached = attach::attach(schema, definitions, &pattern::Verdicts::default());
         let inner = match compile(&attached) {
             Err(SchemaFault::Invalid { .. }) if !attached.patterns.is_empty() => {
@@ -125,11 +120,7 @@ impl Validator {
             compiled => compiled?,
         };
         let shape = Shape::of(schema, Some(definitions));
-        Ok(Self {
-            inner,
-            schema: attached.schema,
-            shape,
-        })
+        Ok(Self { inner, schema: attached.schema, shape })
     }
 
     /// Whether the tool takes `arguments`. `null` counts as no arguments.
@@ -141,11 +132,7 @@ impl Validator {
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), ArgumentFault> {
         self.shape.check(arguments)?;
         let none = Value::Object(Map::new());
-        let arguments = if arguments.is_null() {
-            &none
-        } else {
-            arguments
-        };
+        let arguments = if arguments.is_null() { &none } else { arguments };
         // What is too expensive to check passes, as the module says.
         let valid = meter::metered(meter::CHECK_STEPS, || self.inner.is_valid(arguments));
         if valid.unwrap_or(true) {
@@ -156,10 +143,7 @@ impl Validator {
         });
         let issues = issues.unwrap_or_else(|| {
             let message = "do not match the tool's schema".to_owned();
-            vec![Issue {
-                pointer: String::new(),
-                message,
-            }]
+            vec![Issue { pointer: String::new(), message }]
         });
         Err(self.shape.fault(issues, Vec::new()))
     }
@@ -178,10 +162,7 @@ pub(crate) fn structural(schema: &Value, arguments: &Value) -> Result<(), Argume
 struct Refuse;
 
 impl Retrieve for Refuse {
-    fn retrieve(
-        &self,
-        uri: &Uri<String>,
-    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+    fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
         Err(format!("references to other documents are not followed: {uri}").into())
     }
 }
@@ -194,16 +175,12 @@ fn compile(attached: &Attached) -> Result<jsonschema::Validator, SchemaFault> {
             .with_retriever(Refuse)
             .with_pattern_options(pattern_options())
             .with_keyword(meter::KEYWORD, meter::keyword);
-        options
-            .build(&attached.schema)
-            .map_err(|error| fault(&error))
+        options.build(&attached.schema).map_err(|error| fault(&error))
     })
 }
 
 fn pattern_options() -> PatternOptions<jsonschema::Regex> {
-    PatternOptions::regex()
-        .size_limit(PATTERN_BYTES)
-        .dfa_size_limit(PATTERN_BYTES)
+    PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES)
 }
 
 fn fault(error: &ValidationError<'_>) -> SchemaFault {
@@ -211,7 +188,5 @@ fn fault(error: &ValidationError<'_>) -> SchemaFault {
     if reason.contains(meter::TOO_DEEP) {
         return SchemaFault::TooDeep;
     }
-    SchemaFault::Invalid {
-        reason: explain::shown(&reason, 300),
-    }
+    SchemaFault::Invalid { reason: explain::shown(&reason, 300) }
 }

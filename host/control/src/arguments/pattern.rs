@@ -24,10 +24,7 @@ impl Verdicts {
 
 /// Lookaround and references back to groups have no linear engine.
 fn looks_around(pattern: &str) -> bool {
-    if ["(?=", "(?!", "(?<=", "(?<!", "\\k<"]
-        .iter()
-        .any(|sign| pattern.contains(sign))
-    {
+    if ["(?=", "(?!", "(?<=", "(?<!", "\\k<"].iter().any(|sign| pattern.contains(sign)) {
         return true;
     }
     let mut bytes = pattern.bytes();
@@ -48,13 +45,7 @@ pub(super) fn judge(patterns: &HashSet<String>) -> Verdicts {
             .build(&json!({ "pattern": pattern }))
             .is_ok()
     };
-    Verdicts {
-        unusable: patterns
-            .iter()
-            .filter(|pattern| !compiles(pattern))
-            .cloned()
-            .collect(),
-    }
+    Verdicts { unusable: patterns.iter().filter(|pattern| !compiles(pattern)).cloned().collect() }
 }
 
 #[cfg(test)]

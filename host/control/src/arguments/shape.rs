@@ -16,14 +16,7 @@ const MAX_NAMES: usize = 2_000;
 /// Names that are listed in a message.
 const MAX_LISTED: usize = 30;
 /// What callers used to other tools call the body.
-const BODY_NAMES: &[&str] = &[
-    "requestBody",
-    "request_body",
-    "requestbody",
-    "data",
-    "payload",
-    "json",
-];
+const BODY_NAMES: &[&str] = &["requestBody", "request_body", "requestbody", "data", "payload", "json"];
 
 /// One name that is taken.
 #[derive(Debug)]
@@ -81,12 +74,7 @@ impl Shape {
             }
         }
         for (key, must) in [("allOf", must), ("anyOf", false), ("oneOf", false)] {
-            for member in members
-                .get(key)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for member in members.get(key).and_then(Value::as_array).into_iter().flatten() {
                 // One that only restricts says nothing about names.
                 if member.is_object() {
                     self.gather(member, must, look_up, left);
@@ -98,11 +86,8 @@ impl Shape {
                 self.gather(member, false, look_up, left);
             }
         }
-        for member in members
-            .get("dependentSchemas")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::values)
+        for member in
+            members.get("dependentSchemas").and_then(Value::as_object).into_iter().flat_map(Map::values)
         {
             self.gather(member, false, look_up, left);
         }
@@ -123,12 +108,7 @@ impl Shape {
             }
         }
         self.open |= members.contains_key("patternProperties");
-        for (name, schema) in members
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (name, schema) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
             if self.accepted.iter().any(|known| known.name == *name) {
                 continue;
             }
@@ -137,11 +117,7 @@ impl Shape {
                 break;
             }
             let inner = inner_names(schema, look_up);
-            self.accepted.push(Accepted {
-                name: name.clone(),
-                docs: explain::sentence(schema),
-                inner,
-            });
+            self.accepted.push(Accepted { name: name.clone(), docs: explain::sentence(schema), inner });
         }
         if must {
             let required = members.get("required").and_then(Value::as_array);
@@ -161,31 +137,15 @@ impl Shape {
             Value::Object(members) => members,
             Value::Null => &none,
             other => {
-                let message = format!(
-                    "the arguments must be one object, they are {}",
-                    explain::kind(other)
-                );
-                return Err(self.fault(
-                    vec![Issue {
-                        pointer: String::new(),
-                        message,
-                    }],
-                    Vec::new(),
-                ));
+                let message = format!("the arguments must be one object, they are {}", explain::kind(other));
+                return Err(self.fault(vec![Issue { pointer: String::new(), message }], Vec::new()));
             }
         };
         let mut issues = Vec::new();
         let mut suggestions = Vec::new();
         if !self.open {
-            let known: HashSet<&str> = self
-                .accepted
-                .iter()
-                .map(|accepted| accepted.name.as_str())
-                .collect();
-            for name in arguments
-                .keys()
-                .filter(|name| !known.contains(name.as_str()))
-            {
+            let known: HashSet<&str> = self.accepted.iter().map(|accepted| accepted.name.as_str()).collect();
+            for name in arguments.keys().filter(|name| !known.contains(name.as_str())) {
                 if issues.len() >= super::MAX_ISSUES {
                     break;
                 }
@@ -194,16 +154,9 @@ impl Shape {
                 suggestions.extend(suggestion);
             }
         }
-        let missing = self
-            .required
-            .iter()
-            .filter(|name| !arguments.contains_key(*name));
+        let missing = self.required.iter().filter(|name| !arguments.contains_key(*name));
         issues.extend(missing.map(|name| self.missing(name)));
-        if issues.is_empty() {
-            Ok(())
-        } else {
-            Err(self.fault(issues, suggestions))
-        }
+        if issues.is_empty() { Ok(()) } else { Err(self.fault(issues, suggestions)) }
     }
 
     fn unknown(&self, name: &str, arguments: &Map<String, Value>) -> (Issue, Option<Suggestion>) {
@@ -217,20 +170,11 @@ impl Shape {
             }
             Some(inside) if inside.ends_with(&format!(".{name}")) => {
                 let (holder, _) = inside.split_at(inside.len() - name.len() - 1);
-                format!(
-                    "unknown argument `{given}`: it belongs inside `{}`",
-                    shown(holder, 60)
-                )
+                format!("unknown argument `{given}`: it belongs inside `{}`", shown(holder, 60))
             }
             Some(_) => {
-                let names: Vec<String> = meant
-                    .iter()
-                    .map(|name| format!("`{}`", shown(name, 60)))
-                    .collect();
-                format!(
-                    "unknown argument `{given}`: did you mean {}?",
-                    names.join(" or ")
-                )
+                let names: Vec<String> = meant.iter().map(|name| format!("`{}`", shown(name, 60))).collect();
+                format!("unknown argument `{given}`: did you mean {}?", names.join(" or "))
             }
         };
         let suggestion = (!meant.is_empty()).then_some(Suggestion { given, meant });
@@ -240,14 +184,9 @@ impl Shape {
     /// What an unknown name may stand for: what is inside an argument under
     /// that very name, the body, then names like it that are not given.
     fn meant(&self, name: &str, arguments: &Map<String, Value>) -> Vec<String> {
-        let inside = self
-            .accepted
-            .iter()
-            .filter(|accepted| accepted.inner.iter().any(|inner| inner == name));
-        let inside: Vec<String> = inside
-            .map(|accepted| format!("{}.{name}", accepted.name))
-            .take(3)
-            .collect();
+        let inside = self.accepted.iter().filter(|accepted| accepted.inner.iter().any(|inner| inner == name));
+        let inside: Vec<String> =
+            inside.map(|accepted| format!("{}.{name}", accepted.name)).take(3).collect();
         if !inside.is_empty() {
             return inside;
         }
@@ -261,63 +200,34 @@ impl Shape {
     }
 
     fn missing(&self, name: &str) -> Issue {
-        let docs = self
-            .accepted
-            .iter()
-            .find(|accepted| accepted.name == *name)
-            .map_or("", |found| &found.docs);
-        let end = if docs.is_empty() {
-            String::new()
-        } else {
-            format!(" ({docs})")
-        };
+        let docs =
+            self.accepted.iter().find(|accepted| accepted.name == *name).map_or("", |found| &found.docs);
+        let end = if docs.is_empty() { String::new() } else { format!(" ({docs})") };
         let message = format!("missing argument `{}`{end}", shown(name, 60));
-        Issue {
-            pointer: explain::pointer("", name),
-            message,
-        }
+        Issue { pointer: explain::pointer("", name), message }
     }
 
     /// The fault that reports `issues`.
-    pub(super) fn fault(
-        &self,
-        mut issues: Vec<Issue>,
-        suggestions: Vec<Suggestion>,
-    ) -> ArgumentFault {
+    pub(super) fn fault(&self, mut issues: Vec<Issue>, suggestions: Vec<Suggestion>) -> ArgumentFault {
         let more = issues.len().saturating_sub(super::MAX_ISSUES);
         issues.truncate(super::MAX_ISSUES);
         let mut message = explain::join(&issues);
         if more > 0 {
             message.push_str(&format!("; and {more} more"));
         }
-        let accepted: Vec<String> = self
-            .accepted
-            .iter()
-            .map(|accepted| accepted.name.clone())
-            .collect();
-        let names = issues
-            .iter()
-            .any(|issue| issue.message.starts_with("unknown argument"));
+        let accepted: Vec<String> = self.accepted.iter().map(|accepted| accepted.name.clone()).collect();
+        let names = issues.iter().any(|issue| issue.message.starts_with("unknown argument"));
         if names {
             message.push_str(&self.listing());
         }
-        ArgumentFault {
-            message,
-            issues,
-            suggestions,
-            accepted,
-        }
+        ArgumentFault { message, issues, suggestions, accepted }
     }
 
     fn listing(&self) -> String {
         if self.accepted.is_empty() {
             return ". It takes no arguments".to_owned();
         }
-        let names = self
-            .accepted
-            .iter()
-            .take(MAX_LISTED)
-            .map(|accepted| shown(&accepted.name, 60));
+        let names = self.accepted.iter().take(MAX_LISTED).map(|accepted| shown(&accepted.name, 60));
         let mut text = format!(". It takes: {}", names.collect::<Vec<_>>().join(", "));
         if self.accepted.len() > MAX_LISTED {
             text.push_str(&format!(" and {} more", self.accepted.len() - MAX_LISTED));
@@ -326,18 +236,10 @@ impl Shape {
     }
 }
 
-fn inner_names<'v>(
-    schema: &Value,
-    look_up: &dyn Fn(&str) -> Option<Cow<'v, Value>>,
-) -> Vec<String> {
+fn inner_names<'v>(schema: &Value, look_up: &dyn Fn(&str) -> Option<Cow<'v, Value>>) -> Vec<String> {
     let names = |schema: &Value| -> Vec<String> {
         let properties = schema.get("properties").and_then(Value::as_object);
-        properties
-            .into_iter()
-            .flat_map(Map::keys)
-            .take(MAX_NAMES / 10)
-            .cloned()
-            .collect()
+        properties.into_iter().flat_map(Map::keys).take(MAX_NAMES / 10).cloned().collect()
     };
     match schema.get("$ref").and_then(Value::as_str).and_then(look_up) {
         Some(found) => names(&found),

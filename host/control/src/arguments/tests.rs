@@ -36,11 +36,7 @@ fn check(schema: &Value, arguments: Value, expect: &str) {
 #[test]
 fn good_arguments_pass() {
     let schema = issue_tool();
-    check(
-        &schema,
-        json!({"owner": "o", "repo": "r", "body": {"title": "t"}}),
-        "",
-    );
+    check(&schema, json!({"owner": "o", "repo": "r", "body": {"title": "t"}}), "");
     check(
         &schema,
         json!({"owner": "o", "repo": "r", "body": {"title": 1, "labels": ["a"]}, "per_page": 3.0}),
@@ -64,31 +60,16 @@ fn names_come_first_and_all_at_once() {
          missing argument `owner` (The account owner); missing argument `repo`; missing argument `body`. \
          It takes: owner, repo, per_page, state, body",
     );
-    let fault = compiled(&schema)
-        .check(&json!({"ownr": 7, "zzz": 1}))
-        .expect_err("unknown");
-    assert_eq!(
-        fault.suggestions,
-        [Suggestion {
-            given: "ownr".to_owned(),
-            meant: vec!["owner".to_owned()]
-        }]
-    );
-    assert_eq!(
-        fault.accepted,
-        ["owner", "repo", "per_page", "state", "body"]
-    );
+    let fault = compiled(&schema).check(&json!({"ownr": 7, "zzz": 1})).expect_err("unknown");
+    assert_eq!(fault.suggestions, [Suggestion { given: "ownr".to_owned(), meant: vec!["owner".to_owned()] }]);
+    assert_eq!(fault.accepted, ["owner", "repo", "per_page", "state", "body"]);
     assert_eq!(fault.issues[1].pointer, "/zzz");
     check(
         &json!({"type": "object", "additionalProperties": false}),
         json!({"x": 1}),
         "unknown argument `x`. It takes no arguments",
     );
-    check(
-        &schema,
-        json!([1]),
-        "the arguments must be one object, they are array",
-    );
+    check(&schema, json!([1]), "the arguments must be one object, they are array");
 }
 
 #[test]
@@ -103,38 +84,22 @@ fn values_say_where_and_why() {
     };
     for (pointer, value, expect) in [
         ("/owner", json!(7), "/owner must be string, is integer"),
-        (
-            "/per_page",
-            json!(1.5),
-            "/per_page must be integer, is number",
-        ),
+        ("/per_page", json!(1.5), "/per_page must be integer, is number"),
         ("/per_page", json!(0), "/per_page must be at least 1"),
         (
             "/state",
             json!("opened"),
             "/state must be one of \"open\", \"closed\", \"all\": did you mean \"open\"?",
         ),
-        (
-            "/body/title",
-            json!([]),
-            "/body/title must be string or integer, is array",
-        ),
-        (
-            "/body/titel",
-            json!("t"),
-            "/body/titel is unknown: did you mean `title`?",
-        ),
+        ("/body/title", json!([]), "/body/title must be string or integer, is array"),
+        ("/body/titel", json!("t"), "/body/titel is unknown: did you mean `title`?"),
         ("/body/zzz", json!("t"), "/body/zzz is unknown here"),
         (
             "/body/labels",
             json!(["a", 1, ""]),
             "/body/labels/1 must be string, is integer; /body/labels/2 must have at least 1 characters",
         ),
-        (
-            "/body/labels",
-            json!(["a", "b", "c", "d"]),
-            "/body/labels must have at most 3 items",
-        ),
+        ("/body/labels", json!(["a", "b", "c", "d"]), "/body/labels must have at most 3 items"),
     ] {
         check(&schema, changed(pointer, value), expect);
     }
@@ -168,26 +133,17 @@ fn definitions_are_followed() {
         "$defs": {"mine": {"type": "string"}}});
     let validator = Validator::compile(&schema, &definitions).expect("it compiles");
     for (arguments, expect) in [
-        (
-            json!({"node": {"next": {"next": {"value": 1}}}, "gone": 1, "far": [], "file": {}}),
-            "",
-        ),
+        (json!({"node": {"next": {"next": {"value": 1}}}, "gone": 1, "far": [], "file": {}}), ""),
         (
             json!({"node": {"next": {"next": {"value": "x"}}}}),
             "/node/next/next/value must be integer, is string",
         ),
-        (
-            json!({"node": {"nxt": {}}}),
-            "/node/nxt is unknown: did you mean `next`?",
-        ),
+        (json!({"node": {"nxt": {}}}), "/node/nxt is unknown: did you mean `next`?"),
         (json!({"own": 1}), "/own must be string, is integer"),
         (json!({"part": 1}), "/part must be boolean, is integer"),
         (json!({"same": 1}), "/same must be string, is integer"),
     ] {
-        let message = validator
-            .check(&arguments)
-            .err()
-            .map_or_else(String::new, |fault| fault.message);
+        let message = validator.check(&arguments).err().map_or_else(String::new, |fault| fault.message);
         assert_eq!(message, expect, "{arguments}");
     }
 }
@@ -204,67 +160,40 @@ fn what_is_open_stays_open() {
         check(&schema, json!({"b": 1}), "");
         assert_eq!(structural(&schema, &json!({"b": 1})), Ok(()), "{schema}");
     }
-    let closed =
-        json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"properties": {"c": {}}}]});
+    let closed = json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"properties": {"c": {}}}]});
     assert!(compiled(&closed).check(&json!({"b": 1})).is_err());
     assert!(structural(&closed, &json!({"b": 1})).is_err());
     assert!(structural(&issue_tool(), &json!({"owner": 1})).is_err());
-    assert_eq!(
-        structural(&issue_tool(), &json!({"owner": 1, "repo": 2, "body": 3})),
-        Ok(())
-    );
+    assert_eq!(structural(&issue_tool(), &json!({"owner": 1, "repo": 2, "body": 3})), Ok(()));
 }
 
 #[test]
 fn formats_are_not_asserted() {
-    let schema = json!({"properties": {"at": {"type": "string", "format": "date-time"}, "to": {"format": "email"}}});
+    let schema =
+        json!({"properties": {"at": {"type": "string", "format": "date-time"}, "to": {"format": "email"}}});
     check(&schema, json!({"at": "now", "to": "nobody"}), "");
 }
 
 #[test]
 fn odd_keywords_weaken_and_never_refuse() {
     for (schema, arguments) in [
-        (
-            json!({"properties": {"a": {"type": "file"}}}),
-            json!({"a": 1}),
-        ),
+        (json!({"properties": {"a": {"type": "file"}}}), json!({"a": 1})),
         (
             json!({"properties": {"a": {"type": "integer", "exclusiveMinimum": true, "minimum": 1}}}),
             json!({"a": 1}),
         ),
-        (
-            json!({"properties": {"a": {"required": true}}}),
-            json!({"a": {}}),
-        ),
+        (json!({"properties": {"a": {"required": true}}}), json!({"a": {}})),
         (json!({"properties": {"a": {"enum": []}}}), json!({"a": 1})),
-        (
-            json!({"properties": {"a": {"pattern": "(?!x)y"}}}),
-            json!({"a": "z"}),
-        ),
-        (
-            json!({"properties": {"a": {"pattern": "["}}}),
-            json!({"a": "z"}),
-        ),
-        (
-            json!({"properties": {"a": {"pattern": "^\\w{1,5000}$"}}}),
-            json!({"a": "z"}),
-        ),
-        (
-            json!({"properties": {"a": {"not": {"pattern": "(?!x)y"}}}}),
-            json!({"a": "z"}),
-        ),
-        (
-            json!({"properties": {"a": {"not": {"$ref": "#/$defs/gone"}}}}),
-            json!({"a": "z"}),
-        ),
+        (json!({"properties": {"a": {"pattern": "(?!x)y"}}}), json!({"a": "z"})),
+        (json!({"properties": {"a": {"pattern": "["}}}), json!({"a": "z"})),
+        (json!({"properties": {"a": {"pattern": "^\\w{1,5000}$"}}}), json!({"a": "z"})),
+        (json!({"properties": {"a": {"not": {"pattern": "(?!x)y"}}}}), json!({"a": "z"})),
+        (json!({"properties": {"a": {"not": {"$ref": "#/$defs/gone"}}}}), json!({"a": "z"})),
         (
             json!({"properties": {"a": {"oneOf": [{"$ref": "#/$defs/gone"}, {"type": "string"}]}}}),
             json!({"a": "z"}),
         ),
-        (
-            json!({"properties": {"a": {"if": {"type": "nonsense"}, "then": false}}}),
-            json!({"a": "z"}),
-        ),
+        (json!({"properties": {"a": {"if": {"type": "nonsense"}, "then": false}}}), json!({"a": "z"})),
         (
             json!({"properties": {"a": {"patternProperties": {"(?!x)": {}}, "additionalProperties": false}}}),
             json!({"a": {"b": 1}}),
@@ -281,10 +210,7 @@ fn odd_keywords_weaken_and_never_refuse() {
             json!({"properties": {"a": {"x-executor-steps": 9e9, "$schema": "http://nowhere", "$dynamicRef": "#q"}}}),
             json!({"a": 1}),
         ),
-        (
-            json!({"properties": 7, "required": "x", "allOf": {}, "items": [{}]}),
-            json!({"a": 1}),
-        ),
+        (json!({"properties": 7, "required": "x", "allOf": {}, "items": [{}]}), json!({"a": 1})),
     ] {
         check(&schema, arguments, "");
     }
@@ -293,22 +219,14 @@ fn odd_keywords_weaken_and_never_refuse() {
 #[test]
 fn what_is_kept_beside_an_odd_keyword_still_counts() {
     let schema = json!({"properties": {"a": {"type": "string", "pattern": "(?!x)", "maxLength": 2}, "b": {"pattern": "["}, "c": {"pattern": "^c$"}}});
-    check(
-        &schema,
-        json!({"a": "abc"}),
-        "/a must have at most 2 characters",
-    );
+    check(&schema, json!({"a": "abc"}), "/a must have at most 2 characters");
     check(&schema, json!({"c": "d"}), "/c must match the pattern ^c$");
 }
 
 fn quickly<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = work();
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "{what} took {:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < Duration::from_secs(5), "{what} took {:?}", started.elapsed());
     done
 }
 
@@ -328,8 +246,8 @@ fn doubling(key: &'static str) -> impl Fn(&str) -> Option<Cow<'static, Value>> {
 fn branching_is_bounded() {
     for key in ["anyOf", "allOf", "oneOf"] {
         let schema = json!({"properties": {"a": {"$ref": "#/$defs/n0"}}});
-        let validator = quickly("compiling", || Validator::compile(&schema, &doubling(key)))
-            .expect("it compiles");
+        let validator =
+            quickly("compiling", || Validator::compile(&schema, &doubling(key))).expect("it compiles");
         for value in [json!("text"), json!(1)] {
             // Whatever comes out, it comes soon.
             let _ = quickly(key, || validator.check(&json!({"a": value})));
@@ -347,9 +265,7 @@ fn nesting_is_bounded() {
     let chain = |name: &str| -> Option<Cow<'static, Value>> {
         let number: u64 = name.strip_prefix('n')?.parse().ok()?;
         let next = json!({"$ref": format!("#/$defs/n{}", number + 1)});
-        Some(Cow::Owned(
-            json!({"allOf": [{"anyOf": [{"properties": {"x": next.clone()}}]}, next]}),
-        ))
+        Some(Cow::Owned(json!({"allOf": [{"anyOf": [{"properties": {"x": next.clone()}}]}, next]})))
     };
     let schema = json!({"properties": {"a": {"$ref": "#/$defs/n0"}}});
     match quickly("compiling", || Validator::compile(&schema, &chain)) {
@@ -398,47 +314,30 @@ fn references_in_circles_end() {
             let _ = quickly(name, || validator.check(&json!({"a": {"b": [1]}})));
         }
     }
-    check(
-        &json!({"properties": {"a": {"$ref": "#"}}}),
-        json!({"a": {"a": {"a": {}}}}),
-        "",
-    );
+    check(&json!({"properties": {"a": {"$ref": "#"}}}), json!({"a": {"a": {"a": {}}}}), "");
 }
 
 #[test]
 fn large_schemas_and_arguments_are_bounded() {
     let wide: Map<String, Value> = (0..30_000)
-        .map(|at| {
-            (
-                format!("p{at}"),
-                json!({"type": "string", "pattern": format!("^a{at}b*$")}),
-            )
-        })
+        .map(|at| (format!("p{at}"), json!({"type": "string", "pattern": format!("^a{at}b*$")})))
         .collect();
     let schema = json!({"type": "object", "properties": wide});
-    let validator =
-        quickly("a wide schema", || Validator::compile(&schema, &none)).expect("it compiles");
+    let validator = quickly("a wide schema", || Validator::compile(&schema, &none)).expect("it compiles");
     assert_eq!(validator.check(&json!({"p29999": 1})), Ok(()));
     let fault = quickly("many unknown", || {
-        let arguments: Map<String, Value> = (0..5_000)
-            .map(|at| (format!("unknown{at}\u{1b}"), json!(1)))
-            .collect();
-        compiled(&issue_tool())
-            .check(&Value::Object(arguments))
-            .expect_err("they are unknown")
+        let arguments: Map<String, Value> =
+            (0..5_000).map(|at| (format!("unknown{at}\u{1b}"), json!(1))).collect();
+        compiled(&issue_tool()).check(&Value::Object(arguments)).expect_err("they are unknown")
     });
     assert!(fault.message.len() < 8_000 && !fault.message.contains('\u{1b}'));
     assert_eq!(fault.issues.len(), MAX_ISSUES);
     let items: Vec<Value> = (0..500_000).map(Value::from).collect();
     let schema = json!({"properties": {"a": {"items": {"anyOf": [{"type": "string"}, {"pattern": "(a|aa)+$"}, {"enum": (0..2_000).map(|at| json!(format!("v{at}"))).collect::<Vec<_>>()}]}, "uniqueItems": true}}});
-    let _ = quickly("a long array", || {
-        compiled(&schema).check(&json!({"a": items}))
-    });
+    let _ = quickly("a long array", || compiled(&schema).check(&json!({"a": items})));
     let text = "a".repeat(2_000_000);
     let schema = json!({"properties": {"a": {"pattern": "^(a|aa)+$", "maxLength": 5}}});
-    let _ = quickly("a long text", || {
-        compiled(&schema).check(&json!({"a": text}))
-    });
+    let _ = quickly("a long text", || compiled(&schema).check(&json!({"a": text})));
 }
 
 #[test]
@@ -505,26 +404,15 @@ fn random_schemas_neither_panic_nor_hang() {
     assert_eq!(refused, 0, "every copy should compile");
 }
 
-fn random(
-    next: &mut impl FnMut(usize) -> usize,
-    keys: &[&str],
-    texts: &[&str],
-    depth: usize,
-) -> Value {
+fn random(next: &mut impl FnMut(usize) -> usize, keys: &[&str], texts: &[&str], depth: usize) -> Value {
     match if depth == 0 { next(4) } else { next(9) } {
         0 => json!(next(2) == 0),
         1 | 2 => json!(texts[next(texts.len())]),
         3 => json!(next(100)),
-        4 => (0..next(4))
-            .map(|_| random(next, keys, texts, depth - 1))
-            .collect(),
+        4 => (0..next(4)).map(|_| random(next, keys, texts, depth - 1)).collect(),
         _ => {
             let members = (0..next(5)).map(|_| {
-                let key = if next(4) == 0 {
-                    texts[next(texts.len())]
-                } else {
-                    keys[next(keys.len())]
-                };
+                let key = if next(4) == 0 { texts[next(texts.len())] } else { keys[next(keys.len())] };
                 (key.to_owned(), random(next, keys, texts, depth - 1))
             });
             Value::Object(members.collect())

@@ -11,8 +11,7 @@ impl Arena {
     /// Appends `text`; its number is the count before.
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        let end =
-            u32::try_from(self.text.len()).expect("an index holds far less than 4 GiB of names");
+        let end = u32::try_from(self.text.len()).expect("an index holds far less than 4 GiB of names");
         self.ends.push(end);
     }
 

@@ -33,24 +33,10 @@ struct Field {
     style: Style,
 }
 
-const LEAF: Field = Field {
-    weight: 4.0,
-    tail: 0.5,
-    b: 0.4,
-    usual: 3.0,
-    max_words: 16,
-    mark: IN_NAME,
-    style: Style::Name,
-};
-const GROUP: Field = Field {
-    weight: 3.0,
-    tail: 1.0,
-    b: 0.3,
-    usual: 1.5,
-    max_words: 16,
-    mark: IN_NAME,
-    style: Style::Name,
-};
+const LEAF: Field =
+    Field { weight: 4.0, tail: 0.5, b: 0.4, usual: 3.0, max_words: 16, mark: IN_NAME, style: Style::Name };
+const GROUP: Field =
+    Field { weight: 3.0, tail: 1.0, b: 0.3, usual: 1.5, max_words: 16, mark: IN_NAME, style: Style::Name };
 const SUMMARY: Field = Field {
     weight: 3.0,
     tail: 0.7,
@@ -60,33 +46,12 @@ const SUMMARY: Field = Field {
     mark: IN_SUMMARY,
     style: Style::Prose,
 };
-const DESCRIPTION: Field = Field {
-    weight: 0.8,
-    tail: 1.0,
-    b: 0.5,
-    usual: 30.0,
-    max_words: 48,
-    mark: 0,
-    style: Style::Prose,
-};
-const PARAMETERS: Field = Field {
-    weight: 0.6,
-    tail: 1.0,
-    b: 0.5,
-    usual: 10.0,
-    max_words: 40,
-    mark: 0,
-    style: Style::Name,
-};
-const SOURCE: Field = Field {
-    weight: 1.0,
-    tail: 1.0,
-    b: 0.0,
-    usual: 1.0,
-    max_words: 4,
-    mark: 0,
-    style: Style::Prose,
-};
+const DESCRIPTION: Field =
+    Field { weight: 0.8, tail: 1.0, b: 0.5, usual: 30.0, max_words: 48, mark: 0, style: Style::Prose };
+const PARAMETERS: Field =
+    Field { weight: 0.6, tail: 1.0, b: 0.5, usual: 10.0, max_words: 40, mark: 0, style: Style::Name };
+const SOURCE: Field =
+    Field { weight: 1.0, tail: 1.0, b: 0.0, usual: 1.0, max_words: 4, mark: 0, style: Style::Prose };
 
 /// A term of the document at hand.
 struct Found {
@@ -113,10 +78,7 @@ pub(super) struct Builder {
 impl Builder {
     pub(super) fn add(&mut self, document: &Document<'_>) {
         self.found.clear();
-        let inner = document
-            .path
-            .strip_prefix(document.source)
-            .unwrap_or(document.path);
+        let inner = document.path.strip_prefix(document.source).unwrap_or(document.path);
         let (group, leaf) = inner.rsplit_once('.').unwrap_or(("", inner));
         self.field(&LEAF, [leaf]);
         self.field(&GROUP, [group]);
@@ -243,9 +205,7 @@ impl Builder {
             let document = *document as usize;
             paths.push(&self.paths[document]);
             facts.push(self.facts[document]);
-            let first = document
-                .checked_sub(1)
-                .map_or(0, |before| self.ends[before]);
+            let first = document.checked_sub(1).map_or(0, |before| self.ends[before]);
             for (term, weight) in &self.entries[first as usize..self.ends[document] as usize] {
                 let slot = &mut next[renumbered[*term as usize] as usize];
                 tools[*slot as usize] = tool as u32;
@@ -254,16 +214,7 @@ impl Builder {
             }
         }
         paths.shrink();
-        Index {
-            terms,
-            starts,
-            tools,
-            weights,
-            paths,
-            documents,
-            facts,
-            sources: self.source_names,
-        }
+        Index { terms, starts, tools, weights, paths, documents, facts, sources: self.source_names }
     }
 }
 

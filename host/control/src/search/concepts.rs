@@ -65,30 +65,19 @@ pub(super) fn parse(index: &Index, text: &str) -> Question {
         }
     }
     let concepts = concepts.into_iter().map(|(_, concept)| concept).collect();
-    Question {
-        concepts,
-        verb: wanted(&words, &kept),
-    }
+    Question { concepts, verb: wanted(&words, &kept) }
 }
 
 /// Two verbs of one kind are one concept: `open a new issue` creates once.
 fn add(concepts: &mut Vec<(Verb, Concept)>, verb: Verb, terms: Vec<(u32, f32)>, word: &str) {
-    let same = concepts
-        .iter_mut()
-        .find(|(known, _)| verb != Verb::Other && *known == verb);
+    let same = concepts.iter_mut().find(|(known, _)| verb != Verb::Other && *known == verb);
     if let Some((_, concept)) = same {
         concept.terms.extend(terms);
         concept.terms = strongest(std::mem::take(&mut concept.terms));
         return;
     }
     let weight = if word == "my" { 0.4 } else { 1.0 };
-    concepts.push((
-        verb,
-        Concept {
-            terms: strongest(terms),
-            weight,
-        },
-    ));
+    concepts.push((verb, Concept { terms: strongest(terms), weight }));
 }
 
 fn clip(text: &str) -> &str {
@@ -128,9 +117,7 @@ fn split(index: &Index, text: &str) -> Vec<Word> {
 }
 
 fn push(words: &mut Vec<Word>, text: String) {
-    let long = ABBREVIATIONS
-        .iter()
-        .find(|(short, _)| *short == text || format!("{short}s") == text);
+    let long = ABBREVIATIONS.iter().find(|(short, _)| *short == text || format!("{short}s") == text);
     if let Some((_, long)) = long {
         for part in long {
             push_word(words, (*part).to_owned());
@@ -164,19 +151,11 @@ fn number(index: &Index, term: &str) -> Option<u32> {
 fn wanted(all: &[Word], words: &[&Word]) -> Verb {
     if let [first, second, ..] = all
         && Verb::of(&first.text) == Verb::Other
-        && matches!(
-            second.text.as_str(),
-            "a" | "an" | "the" | "on" | "my" | "this"
-        )
+        && matches!(second.text.as_str(), "a" | "an" | "the" | "on" | "my" | "this")
     {
         return Verb::Act;
     }
-    let verbs = || {
-        words
-            .iter()
-            .map(|word| Verb::of(&word.text))
-            .filter(|verb| *verb != Verb::Other)
-    };
+    let verbs = || words.iter().map(|word| Verb::of(&word.text)).filter(|verb| *verb != Verb::Other);
     // `open` and `new` are adjectives wherever another verb is.
     let adjective = |word: &&&Word| matches!(word.text.as_str(), "open" | "new");
     let first = words
@@ -187,8 +166,7 @@ fn wanted(all: &[Word], words: &[&Word]) -> Verb {
         .or_else(|| verbs().next())
         .unwrap_or(Verb::Other);
     let last = words.last().map_or("", |word| &word.text);
-    let many =
-        last.len() > 3 && last.ends_with('s') && !last.ends_with("ss") && !last.ends_with("us");
+    let many = last.len() > 3 && last.ends_with('s') && !last.ends_with("ss") && !last.ends_with("us");
     match first {
         Verb::Get if many || verbs().any(|verb| verb == Verb::List) => Verb::List,
         verb => verb,

@@ -61,10 +61,7 @@ impl Index {
             Some(name) => match self.sources.iter().position(|known| known == name) {
                 Some(at) => Some(u32::try_from(at).expect("fewer sources than tools")),
                 None => {
-                    return Results {
-                        hits: Vec::new(),
-                        total: 0,
-                    };
+                    return Results { hits: Vec::new(), total: 0 };
                 }
             },
         };
@@ -84,37 +81,24 @@ impl Index {
 
     fn listing(&self, source: Option<u32>, query: &Query<'_>) -> Results {
         let Some(source) = source else {
-            return Results {
-                hits: Vec::new(),
-                total: 0,
-            };
+            return Results { hits: Vec::new(), total: 0 };
         };
         let of_source = || (0..self.len()).filter(|tool| self.facts[*tool].source == source);
         let hits = of_source()
             .skip(query.offset)
             .take(query.limit)
-            .map(|tool| Hit {
-                document: self.documents[tool],
-                score: 0.0,
-            })
+            .map(|tool| Hit { document: self.documents[tool], score: 0.0 })
             .collect();
-        Results {
-            hits,
-            total: of_source().count(),
-        }
+        Results { hits, total: of_source().count() }
     }
 
     /// `scored` is (tool, score) in any order.
     fn page(&self, mut scored: Vec<(u32, f32)>, query: &Query<'_>) -> Results {
-        let better =
-            |one: &(u32, f32), two: &(u32, f32)| two.1.total_cmp(&one.1).then(one.0.cmp(&two.0));
+        let better = |one: &(u32, f32), two: &(u32, f32)| two.1.total_cmp(&one.1).then(one.0.cmp(&two.0));
         let total = scored.len();
         let wanted = query.offset.saturating_add(query.limit);
         if wanted == 0 || query.offset >= total {
-            return Results {
-                hits: Vec::new(),
-                total,
-            };
+            return Results { hits: Vec::new(), total };
         }
         if wanted < total {
             scored.select_nth_unstable_by(wanted - 1, better);
@@ -124,10 +108,7 @@ impl Index {
         let hits = scored
             .iter()
             .skip(query.offset)
-            .map(|(tool, score)| Hit {
-                document: self.documents[*tool as usize],
-                score: *score,
-            })
+            .map(|(tool, score)| Hit { document: self.documents[*tool as usize], score: *score })
             .collect();
         Results { hits, total }
     }
@@ -136,10 +117,7 @@ impl Index {
     pub(super) fn postings(&self, term: u32) -> impl Iterator<Item = (u32, u16)> {
         let range = self.starts[term as usize] as usize..self.starts[term as usize + 1] as usize;
         let weights = &self.weights[range.clone()];
-        self.tools[range]
-            .iter()
-            .copied()
-            .zip(weights.iter().copied())
+        self.tools[range].iter().copied().zip(weights.iter().copied())
     }
 
     /// In how many tools the term is.

@@ -33,12 +33,7 @@ struct Best {
 }
 
 /// Every tool that matches, with its score, in no order.
-pub(super) fn rank(
-    index: &Index,
-    question: &Question,
-    text: &str,
-    source: Option<u32>,
-) -> Vec<(u32, f32)> {
+pub(super) fn rank(index: &Index, question: &Question, text: &str, source: Option<u32>) -> Vec<(u32, f32)> {
     let mut gathered = vec![Gathered::default(); index.len()];
     let mut best = vec![Best::default(); index.len()];
     let mut all = 0.0;
@@ -57,9 +52,8 @@ pub(super) fn rank(
         }
         let covered = if all > 0.0 { found.covered / all } else { 1.0 };
         let mut score = found.score * (0.25 + 0.75 * covered * covered);
-        score *= 1.0
-            + 0.9 * share(found.name, facts.name_terms)
-            + 0.7 * share(found.summary, facts.summary_terms);
+        score *=
+            1.0 + 0.9 * share(found.name, facts.name_terms) + 0.7 * share(found.summary, facts.summary_terms);
         score *= question.verb.fit(facts.verb, facts.read_only);
         if facts.deprecated && found.score < EXACT_PATH {
             score *= DEPRECATED;
@@ -111,11 +105,8 @@ fn gather(index: &Index, concept: &Concept, gathered: &mut [Gathered], best: &mu
 /// that a rare synonym of a common word is not mistaken for a rare word.
 fn rarity(index: &Index, concept: &Concept) -> f32 {
     let tools = index.len() as f32;
-    let holding: f32 = concept
-        .terms
-        .iter()
-        .map(|(term, weight)| weight * index.frequency(*term) as f32)
-        .sum();
+    let holding: f32 =
+        concept.terms.iter().map(|(term, weight)| weight * index.frequency(*term) as f32).sum();
     let holding = holding.min(tools);
     (1.0 + (tools - holding + 0.5) / (holding + 0.5)).ln()
 }
@@ -125,9 +116,7 @@ fn by_path(index: &Index, text: &str) -> Vec<(usize, f32)> {
     if text.contains(char::is_whitespace) {
         return Vec::new();
     }
-    let text = text
-        .trim_start_matches("tools.")
-        .trim_end_matches(['.', '*']);
+    let text = text.trim_start_matches("tools.").trim_end_matches(['.', '*']);
     if text.is_empty() {
         return Vec::new();
     }

@@ -3,12 +3,12 @@
 /// Words that say nothing about which tool is meant. They are left out of the
 /// index, and of a query unless it has nothing else.
 const STOP_WORDS: &[&str] = &[
-    "a", "about", "after", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but",
-    "by", "can", "could", "did", "do", "does", "e", "for", "from", "g", "had", "has", "have",
-    "how", "i", "if", "in", "into", "is", "it", "its", "let", "need", "of", "on", "or", "our",
-    "please", "s", "should", "so", "some", "t", "that", "the", "their", "them", "then", "there",
-    "these", "this", "those", "to", "us", "via", "want", "was", "we", "were", "what", "when",
-    "where", "which", "who", "will", "with", "would", "you", "your",
+    "a", "about", "after", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but", "by", "can",
+    "could", "did", "do", "does", "e", "for", "from", "g", "had", "has", "have", "how", "i", "if", "in",
+    "into", "is", "it", "its", "let", "need", "of", "on", "or", "our", "please", "s", "should", "so", "some",
+    "t", "that", "the", "their", "them", "then", "there", "these", "this", "those", "to", "us", "via",
+    "want", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "would", "you",
+    "your",
 ];
 
 /// Spellings that are one word: the right one is what is indexed.
@@ -38,59 +38,17 @@ const CANONICAL: &[(&str, &str)] = &[
 /// Words of which each finds the others, at the weight of the group.
 const GROUPS: &[(f32, &[&str])] = &[
     (0.7, &["list", "enumerate", "browse", "index"]),
-    (
-        0.7,
-        &[
-            "get", "fetch", "read", "retrieve", "show", "view", "display", "describe",
-        ],
-    ),
-    (
-        0.4,
-        &[
-            "list", "get", "find", "fetch", "show", "read", "view", "see", "check",
-        ],
-    ),
+    (0.7, &["get", "fetch", "read", "retrieve", "show", "view", "display", "describe"]),
+    (0.4, &["list", "get", "find", "fetch", "show", "read", "view", "see", "check"]),
     (0.8, &["search", "query", "find", "lookup"]),
-    (
-        0.7,
-        &["create", "add", "new", "open", "make", "insert", "register"],
-    ),
-    (
-        0.5,
-        &[
-            "create", "start", "trigger", "post", "submit", "publish", "generate",
-        ],
-    ),
-    (
-        0.7,
-        &[
-            "delete",
-            "remove",
-            "destroy",
-            "drop",
-            "erase",
-            "uninstall",
-            "unset",
-        ],
-    ),
-    (
-        0.7,
-        &[
-            "update", "edit", "modify", "patch", "change", "set", "replace",
-        ],
-    ),
+    (0.7, &["create", "add", "new", "open", "make", "insert", "register"]),
+    (0.5, &["create", "start", "trigger", "post", "submit", "publish", "generate"]),
+    (0.7, &["delete", "remove", "destroy", "drop", "erase", "uninstall", "unset"]),
+    (0.7, &["update", "edit", "modify", "patch", "change", "set", "replace"]),
     (0.5, &["update", "rename", "move"]),
     (0.4, &["update", "close", "reopen"]),
-    (
-        0.7,
-        &["cancel", "abort", "stop", "terminate", "kill", "halt"],
-    ),
-    (
-        0.7,
-        &[
-            "start", "run", "launch", "trigger", "execute", "dispatch", "begin", "invoke",
-        ],
-    ),
+    (0.7, &["cancel", "abort", "stop", "terminate", "kill", "halt"]),
+    (0.7, &["start", "run", "launch", "trigger", "execute", "dispatch", "begin", "invoke"]),
     (0.6, &["rerun", "retry", "restart", "redo"]),
     (0.7, &["enable", "activate"]),
     (0.7, &["disable", "deactivate"]),
@@ -117,17 +75,7 @@ const GROUPS: &[(f32, &[&str])] = &[
     (0.6, &["invoice", "bill", "billing"]),
     (0.6, &["folder", "directory"]),
     (0.7, &["job", "task"]),
-    (
-        0.6,
-        &[
-            "statistics",
-            "stats",
-            "metric",
-            "usage",
-            "report",
-            "analytics",
-        ],
-    ),
+    (0.6, &["statistics", "stats", "metric", "usage", "report", "analytics"]),
     (0.7, &["log", "logs", "history"]),
     (0.6, &["ticket", "issue", "bug"]),
     (0.7, &["group", "team"]),
@@ -150,11 +98,8 @@ const GROUPS: &[(f32, &[&str])] = &[
 ];
 
 /// Two words that are abbreviated to one.
-pub(super) const ABBREVIATIONS: &[(&str, [&str; 2])] = &[
-    ("ci", ["workflow", "run"]),
-    ("mr", ["merge", "request"]),
-    ("pr", ["pull", "request"]),
-];
+pub(super) const ABBREVIATIONS: &[(&str, [&str; 2])] =
+    &[("ci", ["workflow", "run"]), ("mr", ["merge", "request"]), ("pr", ["pull", "request"])];
 
 /// Whether `word` (lower case) says nothing about which tool is meant.
 pub(super) fn is_stop_word(word: &str) -> bool {
@@ -165,26 +110,13 @@ pub(super) fn is_stop_word(word: &str) -> bool {
 pub(super) fn is_preposition(word: &str) -> bool {
     matches!(
         word,
-        "at" | "by"
-            | "for"
-            | "from"
-            | "in"
-            | "into"
-            | "of"
-            | "on"
-            | "to"
-            | "using"
-            | "via"
-            | "with"
+        "at" | "by" | "for" | "from" | "in" | "into" | "of" | "on" | "to" | "using" | "via" | "with"
     )
 }
 
 /// The right spelling of `word`, if it has another one.
 pub(super) fn canonical(word: &str) -> Option<&'static str> {
-    CANONICAL
-        .iter()
-        .find(|(spelling, _)| *spelling == word)
-        .map(|(_, right)| *right)
+    CANONICAL.iter().find(|(spelling, _)| *spelling == word).map(|(_, right)| *right)
 }
 
 /// The groups that hold the term `word` of a normalised query word, as

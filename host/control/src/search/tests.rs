@@ -10,21 +10,11 @@ struct Tool {
 }
 
 const fn reads(path: &'static str, summary: &'static str) -> Tool {
-    Tool {
-        path,
-        summary,
-        description: "",
-        parameters: &[],
-        deprecated: false,
-        read_only: true,
-    }
+    Tool { path, summary, description: "", parameters: &[], deprecated: false, read_only: true }
 }
 
 const fn writes(path: &'static str, summary: &'static str) -> Tool {
-    Tool {
-        read_only: false,
-        ..reads(path, summary)
-    }
+    Tool { read_only: false, ..reads(path, summary) }
 }
 
 const CATALOGUE: &[Tool] = &[
@@ -33,10 +23,7 @@ const CATALOGUE: &[Tool] = &[
     writes("forge.issues.createLabel", "Create a label"),
     writes("forge.issues.delete", "Delete an issue"),
     reads("forge.issues.get", "Get an issue"),
-    reads(
-        "forge.issues.list",
-        "List issues assigned to the authenticated user",
-    ),
+    reads("forge.issues.list", "List issues assigned to the authenticated user"),
     reads("forge.issues.listForRepo", "List repository issues"),
     reads("forge.issues.listComments", "List issue comments"),
     writes("forge.issues.update", "Update an issue"),
@@ -45,10 +32,7 @@ const CATALOGUE: &[Tool] = &[
     writes("forge.pulls.merge", "Merge a pull request"),
     reads("forge.pulls.listReviews", "List reviews of a pull request"),
     reads("forge.search.code", "Search code"),
-    writes(
-        "forge.repos.createForAuthenticatedUser",
-        "Create a repository for the authenticated user",
-    ),
+    writes("forge.repos.createForAuthenticatedUser", "Create a repository for the authenticated user"),
     writes("forge.repos.createRuleset", "Create a repository ruleset"),
     writes("chat.chatPostMessage", "Sends a message to a channel"),
     reads("chat.conversationsList", "Lists all channels in a team"),
@@ -57,10 +41,7 @@ const CATALOGUE: &[Tool] = &[
         parameters: &["amount", "currency", "customer"],
         ..writes("pay.charges.create", "")
     },
-    Tool {
-        deprecated: true,
-        ..writes("pay.orders.create", "Create an order")
-    },
+    Tool { deprecated: true, ..writes("pay.orders.create", "Create an order") },
     writes("pay.orders.createV2", "Create an order"),
     reads("pay.GetOAuthToken", "Get a token"),
 ];
@@ -82,30 +63,17 @@ fn document(tool: &'static Tool) -> Document<'static> {
 }
 
 fn query(text: &str) -> Query<'_> {
-    Query {
-        text,
-        source: None,
-        limit: 50,
-        offset: 0,
-    }
+    Query { text, source: None, limit: 50, offset: 0 }
 }
 
 fn paths(results: &Results) -> Vec<&'static str> {
-    results
-        .hits
-        .iter()
-        .map(|hit| CATALOGUE[hit.document as usize].path)
-        .collect()
+    results.hits.iter().map(|hit| CATALOGUE[hit.document as usize].path).collect()
 }
 
 #[track_caller]
 fn check(text: &str, first: &str) {
     let results = index().search(&query(text));
-    assert_eq!(
-        paths(&results).first().copied(),
-        Some(first),
-        "{text}: {results:?}"
-    );
+    assert_eq!(paths(&results).first().copied(), Some(first), "{text}: {results:?}");
 }
 
 #[test]
@@ -152,69 +120,31 @@ fn paths_are_queries() {
     check("FORGE.ISSUES.LIST", "forge.issues.list");
     check("pulls.list", "forge.pulls.list");
     check("pay.orders.create", "pay.orders.create");
-    let results = index().search(&Query {
-        limit: 9,
-        ..query("forge.issues")
-    });
-    assert!(
-        paths(&results)
-            .iter()
-            .all(|path| path.starts_with("forge.issues.")),
-        "{results:?}"
-    );
+    let results = index().search(&Query { limit: 9, ..query("forge.issues") });
+    assert!(paths(&results).iter().all(|path| path.starts_with("forge.issues.")), "{results:?}");
     for text in ["chat", "chat.", "chat.*"] {
-        let found = index().search(&Query {
-            limit: 2,
-            ..query(text)
-        });
-        assert!(
-            paths(&found).iter().all(|path| path.starts_with("chat.")),
-            "{text} {found:?}"
-        );
+        let found = index().search(&Query { limit: 2, ..query(text) });
+        assert!(paths(&found).iter().all(|path| path.starts_with("chat.")), "{text} {found:?}");
     }
 }
 
 #[test]
 fn a_source_alone_is_listed_in_path_order() {
-    let results = index().search(&Query {
-        source: Some("pay"),
-        ..query("  ")
-    });
-    let listed = [
-        "pay.GetOAuthToken",
-        "pay.charges.create",
-        "pay.orders.create",
-        "pay.orders.createV2",
-    ];
+    let results = index().search(&Query { source: Some("pay"), ..query("  ") });
+    let listed = ["pay.GetOAuthToken", "pay.charges.create", "pay.orders.create", "pay.orders.createV2"];
     assert_eq!(paths(&results), listed);
     assert_eq!(results.total, 4);
-    let page = index().search(&Query {
-        source: Some("pay"),
-        limit: 2,
-        offset: 1,
-        ..query("")
-    });
+    let page = index().search(&Query { source: Some("pay"), limit: 2, offset: 1, ..query("") });
     assert_eq!(paths(&page), listed[1..3]);
     assert_eq!(index().search(&query("")).total, 0);
 }
 
 #[test]
 fn a_source_narrows() {
-    let results = index().search(&Query {
-        source: Some("pay"),
-        ..query("create")
-    });
+    let results = index().search(&Query { source: Some("pay"), ..query("create") });
     assert_eq!(results.total, 3);
     assert!(paths(&results).iter().all(|path| path.starts_with("pay.")));
-    assert_eq!(
-        index()
-            .search(&Query {
-                source: Some("nobody"),
-                ..query("create")
-            })
-            .total,
-        0
-    );
+    assert_eq!(index().search(&Query { source: Some("nobody"), ..query("create") }).total, 0);
 }
 
 #[test]
@@ -225,11 +155,8 @@ fn the_order_of_documents_does_not_matter() {
         let one = paths(&forwards.search(&query(text)));
         let results = backwards.search(&query(text));
         let last = CATALOGUE.len() - 1;
-        let two: Vec<_> = results
-            .hits
-            .iter()
-            .map(|hit| CATALOGUE[last - hit.document as usize].path)
-            .collect();
+        let two: Vec<_> =
+            results.hits.iter().map(|hit| CATALOGUE[last - hit.document as usize].path).collect();
         assert_eq!(one, two, "{text}");
     }
 }
@@ -247,52 +174,24 @@ fn ties_are_in_path_order() {
     };
     let index = Index::build([tool("s.c"), tool("s.a"), tool("s.b")]);
     let results = index.search(&query("same thing"));
-    assert_eq!(
-        results
-            .hits
-            .iter()
-            .map(|hit| hit.document)
-            .collect::<Vec<_>>(),
-        [1, 2, 0]
-    );
+    assert_eq!(results.hits.iter().map(|hit| hit.document).collect::<Vec<_>>(), [1, 2, 0]);
 }
 
 #[test]
 fn pages_make_up_the_whole() {
     let index = index();
-    for text in [
-        "create",
-        "issue",
-        "list pull requests of a repository",
-        "forge",
-    ] {
+    for text in ["create", "issue", "list pull requests of a repository", "forge"] {
         let whole = index.search(&query(text));
         let mut pages = Vec::new();
         for offset in (0..whole.total + 3).step_by(3) {
-            let page = index.search(&Query {
-                limit: 3,
-                offset,
-                ..query(text)
-            });
+            let page = index.search(&Query { limit: 3, offset, ..query(text) });
             assert_eq!(page.total, whole.total);
             pages.extend(page.hits);
         }
         assert_eq!(pages, whole.hits, "{text}");
     }
-    assert_eq!(
-        index
-            .search(&Query {
-                limit: 0,
-                ..query("create")
-            })
-            .hits,
-        []
-    );
-    let beyond = Query {
-        limit: usize::MAX,
-        offset: usize::MAX,
-        ..query("create")
-    };
+    assert_eq!(index.search(&Query { limit: 0, ..query("create") }).hits, []);
+    let beyond = Query { limit: usize::MAX, offset: usize::MAX, ..query("create") };
     assert_eq!(index.search(&beyond).hits, []);
 }
 
@@ -320,16 +219,7 @@ fn hostile_texts_cost_little() {
     };
     let index = Index::build([document, document]);
     assert!(index.weights.len() < 400, "{}", index.weights.len());
-    for text in [
-        &long,
-        &unbroken,
-        "\u{0}\u{2028}",
-        "...",
-        "*",
-        "tools.",
-        "é.é",
-        "…",
-    ] {
+    for text in [&long, &unbroken, "\u{0}\u{2028}", "...", "*", "tools.", "é.é", "…"] {
         index.search(&query(text));
     }
 }
@@ -343,25 +233,15 @@ fn random_texts_neither_panic_nor_vary() {
         state ^= state << 17;
         state % below
     };
-    let pieces = [
-        "issue", "Create", ".", " ", "é", "検", "9", "PR", "_", "the", "xq", "\u{301}", "*", "İ",
-    ];
+    let pieces = ["issue", "Create", ".", " ", "é", "検", "9", "PR", "_", "the", "xq", "\u{301}", "*", "İ"];
     let index = index();
     for _ in 0..3000 {
         let count = next(8);
-        let text: String = (0..count)
-            .map(|_| pieces[next(pieces.len() as u64) as usize])
-            .collect();
+        let text: String = (0..count).map(|_| pieces[next(pieces.len() as u64) as usize]).collect();
         let first = index.search(&query(&text));
         assert_eq!(first, index.search(&query(&text)), "{text}");
         assert_eq!(first.hits.len(), first.total, "{text}");
-        assert!(
-            first
-                .hits
-                .iter()
-                .all(|hit| hit.score.is_finite() && hit.score > 0.0),
-            "{text}"
-        );
+        assert!(first.hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0), "{text}");
     }
 }
 

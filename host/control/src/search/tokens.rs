@@ -38,12 +38,7 @@ pub(super) fn words(text: &str, style: Style, emit: &mut dyn FnMut(&str) -> bool
     }
 }
 
-fn ascii_run(
-    run: &str,
-    style: Style,
-    buffer: &mut String,
-    emit: &mut dyn FnMut(&str) -> bool,
-) -> bool {
+fn ascii_run(run: &str, style: Style, buffer: &mut String, emit: &mut dyn FnMut(&str) -> bool) -> bool {
     let bytes = run.as_bytes();
     let mut start = 0;
     for at in 1..=bytes.len() {
@@ -85,8 +80,7 @@ fn turns(bytes: &[u8], start: usize, at: usize) -> bool {
     if !here.is_ascii_uppercase() {
         return false;
     }
-    let acronym_ends =
-        before.is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    let acronym_ends = before.is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
     // One letter before a capital is part of the word: `OAuth`, `iPhone`.
     (before.is_ascii_lowercase() || acronym_ends) && at - start > 1
 }
@@ -176,10 +170,7 @@ fn singular(word: &mut String) {
     if word.ends_with("ies") && length > 4 {
         word.truncate(length - 3);
         word.push('y');
-    } else if ["sses", "xes", "ches", "shes", "zzes"]
-        .iter()
-        .any(|end| word.ends_with(end))
-    {
+    } else if ["sses", "xes", "ches", "shes", "zzes"].iter().any(|end| word.ends_with(end)) {
         word.truncate(length - 2);
     } else if !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
         word.truncate(length - 1);
@@ -218,24 +209,12 @@ mod tests {
     #[test]
     fn cuts_names_where_they_turn() {
         check("listForRepo", Style::Name, &["list", "for", "repo"]);
-        check(
-            "get_HTTPServer-name",
-            Style::Name,
-            &["get", "http", "server", "name"],
-        );
+        check("get_HTTPServer-name", Style::Name, &["get", "http", "server", "name"]);
         check("OAuthToken", Style::Name, &["oauth", "token"]);
         check("oauth2", Style::Name, &["oauth", "2", "oauth2"]);
         check("s3 k8s v2 ec2", Style::Name, &["s3", "k8s", "v2", "ec2"]);
-        check(
-            "sha256Sum",
-            Style::Name,
-            &["sha", "256", "sum", "sha256sum"],
-        );
-        check(
-            "GitHub's API",
-            Style::Prose,
-            &["git", "hub", "github", "s", "api"],
-        );
+        check("sha256Sum", Style::Name, &["sha", "256", "sum", "sha256sum"]);
+        check("GitHub's API", Style::Prose, &["git", "hub", "github", "s", "api"]);
         check("GitHub", Style::Name, &["git", "hub"]);
         check("", Style::Prose, &[]);
         check("..--..", Style::Prose, &[]);
@@ -252,11 +231,7 @@ mod tests {
     fn leaves_out_what_is_too_long() {
         check(&"a".repeat(100), Style::Prose, &[]);
         check(&"é".repeat(100), Style::Prose, &[]);
-        check(
-            "id AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-            Style::Prose,
-            &["id"],
-        );
+        check("id AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Style::Prose, &["id"]);
     }
 
     #[track_caller]
@@ -269,10 +244,7 @@ mod tests {
                 word
             })
             .collect();
-        assert!(
-            terms.windows(2).all(|pair| pair[0] == pair[1]),
-            "{words:?} are {terms:?}"
-        );
+        assert!(terms.windows(2).all(|pair| pair[0] == pair[1]), "{words:?} are {terms:?}");
     }
 
     #[test]

@@ -22,16 +22,15 @@ impl Verb {
     pub(super) fn of(word: &str) -> Self {
         match word {
             "list" | "lists" | "enumerate" | "browse" | "all" => Self::List,
-            "get" | "gets" | "fetch" | "read" | "retrieve" | "retrieves" | "show" | "view"
-            | "display" | "describe" | "returns" | "return" | "see" | "check" => Self::Get,
+            "get" | "gets" | "fetch" | "read" | "retrieve" | "retrieves" | "show" | "view" | "display"
+            | "describe" | "returns" | "return" | "see" | "check" => Self::Get,
             "search" | "query" | "find" | "lookup" => Self::Search,
-            "create" | "creates" | "add" | "adds" | "new" | "open" | "make" | "insert"
-            | "register" => Self::Create,
-            "update" | "updates" | "edit" | "modify" | "patch" | "change" | "set" | "sets"
-            | "replace" | "rename" | "put" => Self::Update,
-            "delete" | "deletes" | "remove" | "removes" | "destroy" | "drop" | "erase" => {
-                Self::Delete
+            "create" | "creates" | "add" | "adds" | "new" | "open" | "make" | "insert" | "register" => {
+                Self::Create
             }
+            "update" | "updates" | "edit" | "modify" | "patch" | "change" | "set" | "sets" | "replace"
+            | "rename" | "put" => Self::Update,
+            "delete" | "deletes" | "remove" | "removes" | "destroy" | "drop" | "erase" => Self::Delete,
             _ => Self::Other,
         }
     }
@@ -118,15 +117,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_fits_best() {
-        let all = [
-            Verb::Other,
-            Verb::List,
-            Verb::Get,
-            Verb::Search,
-            Verb::Create,
-            Verb::Update,
-            Verb::Delete,
-        ];
+        let all =
+            [Verb::Other, Verb::List, Verb::Get, Verb::Search, Verb::Create, Verb::Update, Verb::Delete];
         for wanted in &all[1..] {
             for tool in all.iter().filter(|tool| *tool != wanted) {
                 assert!(wanted.fit(*tool, true) < wanted.fit(*wanted, true));

@@ -24,19 +24,12 @@ pub(super) enum Binding {
 
 impl Type {
     pub(super) fn atom(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            binding: Binding::Atom,
-        }
+        Self { text: text.into(), binding: Binding::Atom }
     }
 
     /// In parentheses where it binds less tightly than `within`.
     pub(super) fn within(self, within: Binding) -> String {
-        if self.binding > within {
-            format!("({})", self.text)
-        } else {
-            self.text
-        }
+        if self.binding > within { format!("({})", self.text) } else { self.text }
     }
 }
 
@@ -54,10 +47,7 @@ pub(super) fn layout(lines: &[Line], left: usize, indent: usize, prose: bool) ->
         let mark = if line.optional { "?" } else { "" };
         format!("{}{mark}: {}", line.name, line.text)
     };
-    let plain = left == 0
-        && lines
-            .iter()
-            .all(|line| line.docs.is_empty() && !line.text.contains('\n'));
+    let plain = left == 0 && lines.iter().all(|line| line.docs.is_empty() && !line.text.contains('\n'));
     if plain {
         let members: Vec<String> = lines.iter().map(member).collect();
         let text = format!("{{ {} }}", members.join("; "));
@@ -72,10 +62,7 @@ pub(super) fn layout(lines: &[Line], left: usize, indent: usize, prose: bool) ->
         if line.docs.is_empty() {
             text.push_str(&format!("{margin}{member};\n"));
         } else if prose && (line.docs.len() > SHORT_DOCS_CHARS || line.text.contains('\n')) {
-            text.push_str(&format!(
-                "{margin}/** {} */\n{margin}{member};\n",
-                line.docs
-            ));
+            text.push_str(&format!("{margin}/** {} */\n{margin}{member};\n", line.docs));
         } else {
             text.push_str(&format!("{margin}{member}; // {}\n", line.docs));
         }
@@ -90,11 +77,7 @@ pub(super) fn layout(lines: &[Line], left: usize, indent: usize, prose: bool) ->
 
 /// `1 field`, `7 fields`.
 pub(super) fn fields(count: usize) -> String {
-    if count == 1 {
-        "1 field".to_owned()
-    } else {
-        format!("{count} fields")
-    }
+    if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
 }
 
 /// Every type once, `null` last; `unknown` takes all others in.
@@ -104,10 +87,7 @@ pub(super) fn union(types: Vec<Type>) -> Type {
 
 /// Every type once; `unknown` adds nothing.
 pub(super) fn intersection(types: Vec<Type>) -> Type {
-    let telling = types
-        .into_iter()
-        .filter(|each| each.text != "unknown")
-        .collect();
+    let telling = types.into_iter().filter(|each| each.text != "unknown").collect();
     combine(telling, Binding::Intersection)
 }
 
@@ -139,10 +119,7 @@ fn combine(types: Vec<Type>, how: Binding) -> Type {
         1 => Type::atom(parts.remove(0)),
         _ => {
             let sign = if how == Binding::Union { " | " } else { " & " };
-            Type {
-                text: parts.join(sign),
-                binding: how,
-            }
+            Type { text: parts.join(sign), binding: how }
         }
     }
 }

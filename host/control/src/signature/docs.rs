@@ -17,9 +17,7 @@ pub(super) fn of_tool(tool: &Tool<'_>) -> String {
     let summary = text::comment(tool.summary, 200);
     let paragraph = tool.description.trim().split("\n\n").next().unwrap_or("");
     let description = text::comment(paragraph, DESCRIPTION_CHARS);
-    let same = description
-        .trim_end_matches('.')
-        .eq_ignore_ascii_case(summary.trim_end_matches('.'));
+    let same = description.trim_end_matches('.').eq_ignore_ascii_case(summary.trim_end_matches('.'));
     lines.push(summary);
     if !same {
         lines.push(description);
@@ -54,10 +52,7 @@ pub(super) fn of_property(name: &str, schema: &Value, prose: bool) -> String {
     } else {
         // Of a result, only what its text does not show by itself.
         let plain = |format: &String| {
-            matches!(
-                format.as_str(),
-                "uri" | "uri-reference" | "email" | "uuid" | "hostname"
-            )
+            matches!(format.as_str(), "uri" | "uri-reference" | "email" | "uuid" | "hostname")
         };
         parts.extend(format(members).filter(|format| !plain(format)));
     }
@@ -69,18 +64,11 @@ pub(super) fn of_property(name: &str, schema: &Value, prose: bool) -> String {
 
 /// `The name of the repository.` says nothing about `repository_name`.
 fn says_nothing(name: &str, sentence: &str) -> bool {
-    let name = name
-        .to_ascii_lowercase()
-        .replace(|c: char| !c.is_ascii_alphanumeric(), "");
-    let mut words = sentence
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let name = name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "");
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| {
         let word = word.to_ascii_lowercase();
-        matches!(
-            word.as_str(),
-            "a" | "an" | "the" | "of" | "this" | "for" | "s"
-        ) || name.contains(&word)
+        matches!(word.as_str(), "a" | "an" | "the" | "of" | "this" | "for" | "s") || name.contains(&word)
     })
 }
 
@@ -111,10 +99,7 @@ fn constraints(members: &Map<String, Value>, parts: &mut Vec<String>) {
         ("minProperties", "min properties"),
         ("maxProperties", "max properties"),
     ] {
-        let number = members
-            .get(key)
-            .and_then(Value::as_number)
-            .map(ToString::to_string);
+        let number = members.get(key).and_then(Value::as_number).map(ToString::to_string);
         // A minimal length of 0 restricts nothing.
         if let Some(number) =
             number.filter(|number| !(number == "0" && key.starts_with("min") && key != "minimum"))
@@ -159,32 +144,16 @@ mod tests {
 
     #[test]
     fn properties_say_what_matters() {
-        check(
-            "repo_name",
-            &json!({"description": "The name of the repo."}),
-            "",
-        );
-        check(
-            "owner",
-            &json!({"description": "The account owner."}),
-            "The account owner.",
-        );
+        check("repo_name", &json!({"description": "The name of the repo."}), "");
+        check("owner", &json!({"description": "The account owner."}), "The account owner.");
         check(
             "per_page",
             &json!({"description": "Results per page. More text", "minimum": 1, "maximum": 100, "default": 30}),
             "Results per page. min 1; max 100; default 30",
         );
         check("since", &json!({"format": "date-time"}), "date-time");
-        check(
-            "content",
-            &json!({"format": "byte", "deprecated": true}),
-            "base64; @deprecated",
-        );
-        check(
-            "tag",
-            &json!({"pattern": "^a*/$", "minLength": 0}),
-            "pattern ^a*\\/$",
-        );
+        check("content", &json!({"format": "byte", "deprecated": true}), "base64; @deprecated");
+        check("tag", &json!({"pattern": "^a*/$", "minLength": 0}), "pattern ^a*\\/$");
         check("x", &json!({"default": {"a": 1}}), "");
         check("x", &json!({"default": "a\"b"}), "default \"a\\\"b\"");
         check("x", &json!(true), "");

@@ -74,9 +74,7 @@ impl<'a> Library<'a> {
         let left = self.lookups_left.get().checked_sub(1)?;
         self.lookups_left.set(left);
         let found = self.look_up(name);
-        self.known
-            .borrow_mut()
-            .insert(name.to_owned(), found.clone());
+        self.known.borrow_mut().insert(name.to_owned(), found.clone());
         found
     }
 
@@ -101,11 +99,7 @@ impl<'a> Library<'a> {
             return Some(raw.to_owned());
         }
         let decoded = percent_decoded(raw).replace("~1", "/").replace("~0", "~");
-        Some(if decoded != raw && self.get(&decoded).is_some() {
-            decoded
-        } else {
-            raw.to_owned()
-        })
+        Some(if decoded != raw && self.get(&decoded).is_some() { decoded } else { raw.to_owned() })
     }
 
     /// The definition that is called `name`, in the catalogue or as a type.
@@ -115,20 +109,14 @@ impl<'a> Library<'a> {
         }
         // The names are given in the order of reach, as a signature does.
         let mut given = names::Names::default();
-        self.reachable()
-            .into_iter()
-            .find(|definition| given.of(definition) == name)
+        self.reachable().into_iter().find(|definition| given.of(definition) == name)
     }
 
     /// The definitions that the tool's schemas reach, nearest first.
     pub(super) fn reachable(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
-        let mut queue: VecDeque<Schema<'a>> = self
-            .roots
-            .iter()
-            .map(|root| Schema::Borrowed(root))
-            .collect();
+        let mut queue: VecDeque<Schema<'a>> = self.roots.iter().map(|root| Schema::Borrowed(root)).collect();
         let mut left = MAX_VISITED;
         while let Some(schema) = queue.pop_front() {
             for reference in references(&schema, &mut left) {
@@ -204,9 +192,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 fn hex(byte: u8) -> Option<u8> {
-    char::from(byte)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 #[cfg(test)]

@@ -74,11 +74,7 @@ pub(crate) struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self {
-            depth: 2,
-            type_name: None,
-            input_budget_chars: 6_000,
-        }
+        Self { depth: 2, type_name: None, input_budget_chars: 6_000 }
     }
 }
 
@@ -100,11 +96,7 @@ pub(crate) struct Signature {
 }
 
 /// Renders `tool`, whose schemas refer to `definitions`.
-pub(crate) fn render(
-    tool: &Tool<'_>,
-    definitions: &Definitions<'_>,
-    options: &Options<'_>,
-) -> Signature {
+pub(crate) fn render(tool: &Tool<'_>, definitions: &Definitions<'_>, options: &Options<'_>) -> Signature {
     let library = Library::new(definitions, tool.input_schema, tool.output_schema);
     if let Some(name) = options.type_name {
         return one_type(tool, &library, name, options.depth.max(1));
@@ -118,12 +110,7 @@ pub(crate) fn render(
     let mut declaration = docs::of_tool(tool);
     let _ = write!(declaration, "{call}{}: Promise<{output}>", input.full);
     let (types, omitted) = renderer.finish();
-    Signature {
-        head,
-        declaration,
-        types,
-        omitted,
-    }
+    Signature { head, declaration, types, omitted }
 }
 
 /// The parameter list, parentheses included, in full and in brief.
@@ -142,24 +129,15 @@ fn input<'l, 'a>(
     let mut last = None;
     for (attempt, depth) in INPUT_DEPTHS.into_iter().enumerate() {
         let cut = attempt + 1 == INPUT_DEPTHS.len();
-        let mut renderer =
-            Renderer::new(library, if cut { budget_chars } else { 2 * budget_chars });
+        let mut renderer = Renderer::new(library, if cut { budget_chars } else { 2 * budget_chars });
         let (full, brief) = match shape {
             shapes::Arguments::None => ("()".to_owned(), "()"),
-            shapes::Arguments::Optional => (
-                format!(
-                    "(args?: {})",
-                    renderer.root(tool.input_schema, "args", depth)
-                ),
-                "(args?: { … })",
-            ),
-            shapes::Arguments::Required => (
-                format!(
-                    "(args: {})",
-                    renderer.root(tool.input_schema, "args", depth)
-                ),
-                "(args: { … })",
-            ),
+            shapes::Arguments::Optional => {
+                (format!("(args?: {})", renderer.root(tool.input_schema, "args", depth)), "(args?: { … })")
+            }
+            shapes::Arguments::Required => {
+                (format!("(args: {})", renderer.root(tool.input_schema, "args", depth)), "(args: { … })")
+            }
         };
         renderer.drain(true);
         let fits = full.len() + renderer.types_len() <= budget_chars && !renderer.cut;
@@ -187,12 +165,7 @@ fn one_type(tool: &Tool<'_>, library: &Library<'_>, name: &str, depth: u32) -> S
         renderer.omit_all(&library.reachable());
     }
     let (types, omitted) = renderer.finish();
-    Signature {
-        declaration: head.clone(),
-        head,
-        types,
-        omitted,
-    }
+    Signature { declaration: head.clone(), head, types, omitted }
 }
 
 /// `{ … }` in place of what takes several lines.
@@ -202,9 +175,5 @@ fn one_line(text: &str) -> Cow<'_, str> {
     };
     let open = text[..at].rfind('{').unwrap_or(at);
     let close = text.rfind('}').map_or(text.len(), |at| at + 1);
-    Cow::Owned(format!(
-        "{}{{ … }}{}",
-        &text[..open],
-        text[close.max(open)..].replace('\n', " ")
-    ))
+    Cow::Owned(format!("{}{{ … }}{}", &text[..open], text[close.max(open)..].replace('\n', " ")))
 }

@@ -50,20 +50,14 @@ const GLOBAL_TYPES: &[&str] = &[
 /// Whether it can stand after a dot or before a colon as it is.
 fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$'))
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$'))
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
 }
 
 /// A property's name as it stands in a type. `__proto__` is quoted, since
 /// unquoted in a literal it would set the prototype.
 pub(super) fn property(name: &str) -> String {
-    if is_identifier(name) && name != "__proto__" {
-        name.to_owned()
-    } else {
-        text::literal(name)
-    }
+    if is_identifier(name) && name != "__proto__" { name.to_owned() } else { text::literal(name) }
 }
 
 /// `tools.github.issues.create`, with brackets where a segment needs them.
@@ -85,14 +79,8 @@ pub(super) fn member_path(path: &str) -> String {
 /// The type name that a definition would like: `simple-user` is `SimpleUser`,
 /// `io.k8s.api.core.v1.Pod` is `Pod`.
 pub(super) fn wish(definition: &str) -> String {
-    let definition = definition
-        .rsplit('/')
-        .find(|part| !part.is_empty())
-        .unwrap_or(definition);
-    let last = definition
-        .rsplit('.')
-        .find(|part| !part.is_empty())
-        .unwrap_or(definition);
+    let definition = definition.rsplit('/').find(|part| !part.is_empty()).unwrap_or(definition);
+    let last = definition.rsplit('.').find(|part| !part.is_empty()).unwrap_or(definition);
     let last = last.strip_prefix("components_schemas_").unwrap_or(last);
     pascal(last)
 }
@@ -113,11 +101,7 @@ fn pascal(name: &str) -> String {
             break;
         }
     }
-    if type_name
-        .bytes()
-        .next()
-        .is_none_or(|byte| byte.is_ascii_digit())
-    {
+    if type_name.bytes().next().is_none_or(|byte| byte.is_ascii_digit()) {
         type_name.insert_str(0, "Type");
     }
     if GLOBAL_TYPES.contains(&type_name.as_str()) {

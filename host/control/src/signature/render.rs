@@ -160,12 +160,7 @@ impl<'l, 'a> Renderer<'l, 'a> {
     }
 
     fn mark(&self) -> Mark {
-        Mark {
-            size: self.size,
-            cut: self.cut,
-            queued: self.queue.len(),
-            omitted: self.omitted_types.len(),
-        }
+        Mark { size: self.size, cut: self.cut, queued: self.queue.len(), omitted: self.omitted_types.len() }
     }
 
     fn take_back(&mut self, mark: &Mark, definition: &str) {
@@ -189,36 +184,23 @@ impl<'l, 'a> Renderer<'l, 'a> {
         self.inlining.pop();
         let docs = docs::of_property(&name, &schema, self.prose);
         self.size += docs.len() + name.len() + 16;
-        let above = if docs.is_empty() {
-            docs
-        } else {
-            format!("/** {docs} */\n")
-        };
+        let above = if docs.is_empty() { docs } else { format!("/** {docs} */\n") };
         Some(format!("{above}type {name} = {body};"))
     }
 
     /// The types, and everything that is not shown.
     pub(super) fn finish(self) -> (String, Vec<String>) {
         let shown = &self.shown;
-        let mut omitted: Vec<String> = self
-            .omitted_types
-            .into_iter()
-            .filter(|name| !shown.contains(name))
-            .collect();
+        let mut omitted: Vec<String> =
+            self.omitted_types.into_iter().filter(|name| !shown.contains(name)).collect();
         let more = omitted.len().saturating_sub(MAX_NAMED);
         omitted.truncate(MAX_NAMED);
         let mut types = self.types.join("\n");
         if !omitted.is_empty() {
             let lead = if types.is_empty() { "" } else { "\n" };
-            let tail = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            types = format!(
-                "{types}{lead}// not shown, describe with {{ type }}: {}{tail}",
-                omitted.join(", ")
-            );
+            let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+            types =
+                format!("{types}{lead}// not shown, describe with {{ type }}: {}{tail}", omitted.join(", "));
         }
         let members = self.omitted_members.iter();
         omitted.extend(members.map(|(place, count)| format!("{place}: +{count} fields")));

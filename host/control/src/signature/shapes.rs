@@ -14,31 +14,17 @@ pub(super) enum Arguments {
 
 pub(super) fn arguments(schema: &Value) -> Arguments {
     let Value::Object(members) = schema else {
-        return if *schema == Value::Bool(false) {
-            Arguments::None
-        } else {
-            Arguments::Optional
-        };
+        return if *schema == Value::Bool(false) { Arguments::None } else { Arguments::Optional };
     };
-    let required = members
-        .get("required")
-        .and_then(Value::as_array)
-        .is_some_and(|all| !all.is_empty());
-    let composed = ["$ref", "allOf", "anyOf", "oneOf"]
-        .iter()
-        .any(|key| members.contains_key(*key));
+    let required = members.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+    let composed = ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| members.contains_key(*key));
     if required || composed {
         return Arguments::Required;
     }
     let closed = members.get("additionalProperties") == Some(&Value::Bool(false));
     let empty = properties(members).is_none_or(Map::is_empty);
-    let open =
-        members.contains_key("additionalProperties") || members.contains_key("patternProperties");
-    if empty && (closed || !open) {
-        Arguments::None
-    } else {
-        Arguments::Optional
-    }
+    let open = members.contains_key("additionalProperties") || members.contains_key("patternProperties");
+    if empty && (closed || !open) { Arguments::None } else { Arguments::Optional }
 }
 
 pub(super) fn properties(members: &Map<String, Value>) -> Option<&Map<String, Value>> {
@@ -74,13 +60,8 @@ pub(super) fn has_shape(schema: &Value) -> bool {
 /// The reference of a schema that is nothing else.
 pub(super) fn alias(schema: &Value) -> Option<&str> {
     let members = schema.as_object()?;
-    let nothing_else = SHAPES
-        .iter()
-        .all(|key| *key == "$ref" || !members.contains_key(*key));
-    members
-        .get("$ref")
-        .and_then(Value::as_str)
-        .filter(|_| nothing_else && !members.contains_key("nullable"))
+    let nothing_else = SHAPES.iter().all(|key| *key == "$ref" || !members.contains_key(*key));
+    members.get("$ref").and_then(Value::as_str).filter(|_| nothing_else && !members.contains_key("nullable"))
 }
 
 /// The types that a schema allows, stated or evident; `nullable` counts.
@@ -104,13 +85,7 @@ fn evident(members: &Map<String, Value>) -> Option<&'static str> {
         Some("array")
     } else if any(&["pattern", "minLength", "maxLength"]) {
         Some("string")
-    } else if any(&[
-        "minimum",
-        "maximum",
-        "multipleOf",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-    ]) {
+    } else if any(&["minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"]) {
         Some("number")
     } else {
         None
@@ -123,27 +98,17 @@ pub(super) fn is_small(schema: &Value) -> bool {
     let Value::Object(members) = schema else {
         return true;
     };
-    let composed = ["allOf", "anyOf", "oneOf"]
-        .iter()
-        .filter_map(|key| members.get(*key));
+    let composed = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| members.get(*key));
     for all in composed {
-        let few = all
-            .as_array()
-            .is_some_and(|all| all.len() <= 6 && all.iter().all(is_plain));
+        let few = all.as_array().is_some_and(|all| all.len() <= 6 && all.iter().all(is_plain));
         if !few {
             return false;
         }
     }
-    if members
-        .get("enum")
-        .and_then(Value::as_array)
-        .is_some_and(|all| all.len() > 8)
-    {
+    if members.get("enum").and_then(Value::as_array).is_some_and(|all| all.len() > 8) {
         return false;
     }
-    let inner = ["items", "additionalProperties"]
-        .iter()
-        .filter_map(|key| members.get(*key));
+    let inner = ["items", "additionalProperties"].iter().filter_map(|key| members.get(*key));
     let shown = properties(members);
     shown.is_none_or(|shown| shown.len() <= 6 && shown.values().all(is_plain))
         && inner.into_iter().all(is_plain)
@@ -154,18 +119,8 @@ fn is_plain(schema: &Value) -> bool {
     let Value::Object(members) = schema else {
         return true;
     };
-    let nested = [
-        "properties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "additionalProperties",
-        "prefixItems",
-    ];
+    let nested = ["properties", "allOf", "anyOf", "oneOf", "additionalProperties", "prefixItems"];
     !nested.iter().any(|key| members.contains_key(*key))
         && members.get("items").is_none_or(is_plain)
-        && members
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_none_or(|all| all.len() <= 8)
+        && members.get("enum").and_then(Value::as_array).is_none_or(|all| all.len() <= 8)
 }

@@ -24,10 +24,8 @@ fn with(definitions: Value) -> impl Fn(&str) -> Option<Cow<'static, Value>> {
 fn output_of(schema: &Value) -> String {
     let input = json!({});
     let rendered = render(&tool(&input, Some(schema)), &none, &Options::default());
-    let result = rendered
-        .declaration
-        .strip_prefix("tools.s.t(): Promise<")
-        .expect("a call without arguments");
+    let result =
+        rendered.declaration.strip_prefix("tools.s.t(): Promise<").expect("a call without arguments");
     result.strip_suffix('>').expect("a promise").to_owned()
 }
 
@@ -44,46 +42,22 @@ fn schemas_are_types() {
     check(json!(7), "unknown");
     check(json!({"type": "integer"}), "number");
     check(json!({"type": ["string", "null"]}), "string | null");
-    check(
-        json!({"type": ["null", "string", "string"]}),
-        "string | null",
-    );
+    check(json!({"type": ["null", "string", "string"]}), "string | null");
     check(json!({"type": "string", "nullable": true}), "string | null");
     check(json!({"type": "wrong"}), "unknown");
     check(json!({"type": "array"}), "unknown[]");
-    check(
-        json!({"items": {"type": ["string", "null"]}}),
-        "(string | null)[]",
-    );
-    check(
-        json!({"prefixItems": [{"type": "string"}, {}], "items": false}),
-        "[string, unknown]",
-    );
-    check(
-        json!({"prefixItems": [{"type": "string"}], "items": {"type": "number"}}),
-        "[string, ...number[]]",
-    );
+    check(json!({"items": {"type": ["string", "null"]}}), "(string | null)[]");
+    check(json!({"prefixItems": [{"type": "string"}, {}], "items": false}), "[string, unknown]");
+    check(json!({"prefixItems": [{"type": "string"}], "items": {"type": "number"}}), "[string, ...number[]]");
     check(json!({"type": "object"}), "Record<string, unknown>");
-    check(
-        json!({"type": "object", "additionalProperties": false}),
-        "{}",
-    );
-    check(
-        json!({"additionalProperties": {"type": "number"}}),
-        "Record<string, number>",
-    );
-    check(
-        json!({"patternProperties": {"^x": {"type": "number"}}}),
-        "Record<string, number>",
-    );
+    check(json!({"type": "object", "additionalProperties": false}), "{}");
+    check(json!({"additionalProperties": {"type": "number"}}), "Record<string, number>");
+    check(json!({"patternProperties": {"^x": {"type": "number"}}}), "Record<string, number>");
     check(
         json!({"properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": {"type": "number"}}),
         "{ a: string } & Record<string, number>",
     );
-    check(
-        json!({"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "string"}]}),
-        "string | null",
-    );
+    check(json!({"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "string"}]}), "string | null");
     check(json!({"anyOf": [{"type": "string"}, {}]}), "unknown");
     check(
         json!({"allOf": [{"properties": {"a": {}}}, {"description": "x"}, {"properties": {"b": {}}}]}),
@@ -93,37 +67,22 @@ fn schemas_are_types() {
         json!({"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
         "{ a?: unknown }",
     );
-    check(
-        json!({"type": "array", "items": {"anyOf": [{"const": 1}, {"const": "x"}]}}),
-        "(1 | \"x\")[]",
-    );
+    check(json!({"type": "array", "items": {"anyOf": [{"const": 1}, {"const": "x"}]}}), "(1 | \"x\")[]");
 }
 
 #[test]
 fn enums_are_literals_or_samples() {
     check(json!({"enum": []}), "never");
-    check(
-        json!({"enum": ["a", null, "a", 1, true]}),
-        "\"a\" | 1 | true | null",
-    );
-    check(
-        json!({"enum": ["Order won't \"fit\"", "a\\b"]}),
-        r#""Order won't \"fit\"" | "a\\b""#,
-    );
+    check(json!({"enum": ["a", null, "a", 1, true]}), "\"a\" | 1 | true | null");
+    check(json!({"enum": ["Order won't \"fit\"", "a\\b"]}), r#""Order won't \"fit\"" | "a\\b""#);
     check(json!({"enum": ["\u{2028}", "*/"]}), "\"\\u2028\" | \"*/\"");
-    check(
-        json!({"enum": [{"a": 1}, [1]]}),
-        "Record<string, unknown> | unknown[]",
-    );
+    check(json!({"enum": [{"a": 1}, [1]]}), "Record<string, unknown> | unknown[]");
     let many: Vec<String> = (0..412).map(|number| format!("v{number}*/")).collect();
     check(
         json!({"enum": many}),
         "string /* one of 412: v0*\\/, v1*\\/, v2*\\/, v3*\\/, v4*\\/, v5*\\/, v6*\\/, v7*\\/, … */",
     );
-    check(
-        json!({"enum": ["x".repeat(500)]}),
-        &format!("string /* one of 1: {}… */", "x".repeat(30)),
-    );
+    check(json!({"enum": ["x".repeat(500)]}), &format!("string /* one of 1: {}… */", "x".repeat(30)));
     check(json!({"const": "a"}), "\"a\"");
 }
 
@@ -151,10 +110,7 @@ fn a_tool_reads_as_documented() {
         ..tool(&input, Some(&output))
     };
     let rendered = render(&tool, &definitions, &Options::default());
-    assert_eq!(
-        rendered.head,
-        "tools.forge.issues.create(args: { … }): Promise<Issue>"
-    );
+    assert_eq!(rendered.head, "tools.forge.issues.create(args: { … }): Promise<Issue>");
     assert_eq!(
         rendered.declaration,
         "/**
@@ -198,11 +154,7 @@ fn one_type_is_expanded_on_demand() {
     let output = json!({"items": {"$ref": "#/$defs/a.issue"}});
     let tool = tool(&input, Some(&output));
     for name in ["simple-user", "SimpleUser"] {
-        let options = Options {
-            type_name: Some(name),
-            depth: 1,
-            ..Options::default()
-        };
+        let options = Options { type_name: Some(name), depth: 1, ..Options::default() };
         let rendered = render(&tool, &definitions, &options);
         assert_eq!(
             rendered.types,
@@ -210,10 +162,7 @@ fn one_type_is_expanded_on_demand() {
              // not shown, describe with { type }: Issue"
         );
     }
-    let options = Options {
-        type_name: Some("Nobody"),
-        ..Options::default()
-    };
+    let options = Options { type_name: Some("Nobody"), ..Options::default() };
     let rendered = render(&tool, &definitions, &options);
     assert_eq!(rendered.omitted, ["Issue", "SimpleUser"]);
     assert!(!rendered.types.contains("type Issue"));
@@ -239,16 +188,8 @@ fn references_find_their_targets() {
         ("https://example.com/x", "unknown"),
     ] {
         let output = json!({"$ref": reference});
-        let rendered = render(
-            &tool(&input, Some(&output)),
-            &definitions,
-            &Options::default(),
-        );
-        assert_eq!(
-            rendered.head,
-            format!("tools.s.t(): Promise<{expect}>"),
-            "{reference}"
-        );
+        let rendered = render(&tool(&input, Some(&output)), &definitions, &Options::default());
+        assert_eq!(rendered.head, format!("tools.s.t(): Promise<{expect}>"), "{reference}");
     }
 }
 
@@ -256,29 +197,16 @@ fn references_find_their_targets() {
 fn a_large_input_is_shown_less_deep() {
     let inner: serde_json::Map<String, Value> = (0..60)
         .map(|number| {
-            (
-                format!("inner{number}"),
-                json!({"type": "string", "description": "Some words about it."}),
-            )
+            (format!("inner{number}"), json!({"type": "string", "description": "Some words about it."}))
         })
         .collect();
     let outer: serde_json::Map<String, Value> = (0..10)
-        .map(|number| {
-            (
-                format!("outer{number}"),
-                json!({"type": "object", "properties": inner}),
-            )
-        })
+        .map(|number| (format!("outer{number}"), json!({"type": "object", "properties": inner})))
         .collect();
-    let input = json!({"type": "object", "properties": {"body": {"properties": outer}}, "required": ["body"]});
+    let input =
+        json!({"type": "object", "properties": {"body": {"properties": outer}}, "required": ["body"]});
     let rendered = render(&tool(&input, None), &none, &Options::default());
-    assert!(
-        rendered
-            .declaration
-            .contains("outer9?: { /* 60 fields */ }"),
-        "{}",
-        rendered.declaration
-    );
+    assert!(rendered.declaration.contains("outer9?: { /* 60 fields */ }"), "{}", rendered.declaration);
     assert_eq!(rendered.omitted, ["args: +600 fields"]);
 }
 
@@ -286,26 +214,13 @@ fn a_large_input_is_shown_less_deep() {
 fn arguments_may_be_none_or_optional() {
     for (input, head) in [
         (json!({}), "()"),
-        (
-            json!({"type": "object", "properties": {}, "additionalProperties": false}),
-            "()",
-        ),
-        (
-            json!({"type": "object", "additionalProperties": true}),
-            "(args?: { … })",
-        ),
+        (json!({"type": "object", "properties": {}, "additionalProperties": false}), "()"),
+        (json!({"type": "object", "additionalProperties": true}), "(args?: { … })"),
         (json!({"properties": {"a": {}}}), "(args?: { … })"),
-        (
-            json!({"properties": {"a": {}}, "required": ["a"]}),
-            "(args: { … })",
-        ),
+        (json!({"properties": {"a": {}}, "required": ["a"]}), "(args: { … })"),
     ] {
         let rendered = render(&tool(&input, None), &none, &Options::default());
-        assert_eq!(
-            rendered.head,
-            format!("tools.s.t{head}: Promise<unknown>"),
-            "{input}"
-        );
+        assert_eq!(rendered.head, format!("tools.s.t{head}: Promise<unknown>"), "{input}");
     }
 }
 
@@ -317,8 +232,7 @@ fn assert_sound(rendered: &Signature) {
     assert!(length <= MAX_CHARS, "{length} characters");
     for text in [&rendered.head, &rendered.declaration, &rendered.types] {
         let bad = |c: char| {
-            (c.is_control() && c != '\n')
-                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}' | '\u{200b}')
+            (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}' | '\u{200b}')
         };
         assert!(!text.contains(bad), "{text:?}");
         let mut open = Vec::new();
@@ -359,31 +273,17 @@ fn hostile_schemas_stay_bounded() {
     for _ in 0..120 {
         deep = json!({"properties": {"a": {"items": deep}}, "additionalProperties": {"anyOf": [{"type": "null"}, {"const": 1}]}});
     }
-    let wide: serde_json::Map<String, Value> = (0..30_000)
-        .map(|at| {
-            (
-                format!("p{at}"),
-                json!({"enum": vec!["\u{0}".repeat(90); 30]}),
-            )
-        })
-        .collect();
+    let wide: serde_json::Map<String, Value> =
+        (0..30_000).map(|at| (format!("p{at}"), json!({"enum": vec!["\u{0}".repeat(90); 30]}))).collect();
     let evil = json!({"properties": {"*/ evil": {"description": "*/ } \n\u{2028}\u{1b}[0m"}, "\u{202e}": {}, "__proto__": {}, "constructor": {},
         "x".repeat(1_000_000): {}, "": {"default": "*/"}, "class": {"pattern": "*/"}}});
-    let union: Vec<Value> = (0..5000)
-        .map(|at| json!({"properties": {format!("v{at}"): {}}}))
-        .collect();
-    let schemas = [
-        deep,
-        json!({"properties": wide}),
-        evil,
-        json!({"oneOf": union}),
-    ];
+    let union: Vec<Value> = (0..5000).map(|at| json!({"properties": {format!("v{at}"): {}}})).collect();
+    let schemas = [deep, json!({"properties": wide}), evil, json!({"oneOf": union})];
     let definitions = |name: &str| -> Option<Cow<'static, Value>> {
         let number: u64 = name.strip_prefix('n')?.parse().ok()?;
         let next = |step: u64| json!({"$ref": format!("#/$defs/n{}", number + step)});
-        let members: serde_json::Map<String, Value> = (1..40)
-            .map(|step| (format!("*/m{step}"), next(step)))
-            .collect();
+        let members: serde_json::Map<String, Value> =
+            (1..40).map(|step| (format!("*/m{step}"), next(step))).collect();
         Some(Cow::Owned(
             json!({"properties": members, "allOf": [next(1), next(2)], "description": "*/ \u{7}"}),
         ))
@@ -392,11 +292,7 @@ fn hostile_schemas_stay_bounded() {
     for input in schemas.iter().chain([&chained]) {
         for output in schemas.iter().chain([&chained]) {
             for depth in [0, 2, 9, u32::MAX] {
-                let options = Options {
-                    depth,
-                    input_budget_chars: usize::MAX,
-                    type_name: None,
-                };
+                let options = Options { depth, input_budget_chars: usize::MAX, type_name: None };
                 let long = "*/ \u{2029}text ".repeat(5_000);
                 let tool = Tool {
                     path: "s.*/\n.class",
@@ -411,10 +307,7 @@ fn hostile_schemas_stay_bounded() {
         }
     }
     for name in ["n1", "N7", "Nobody", "*/"] {
-        let options = Options {
-            type_name: Some(name),
-            ..Options::default()
-        };
+        let options = Options { type_name: Some(name), ..Options::default() };
         assert_sound(&render(&tool(&chained, None), &definitions, &options));
     }
 }
@@ -468,10 +361,7 @@ fn random_schemas_are_sound_and_steady() {
         let definitions = with(json!({"a": a.clone(), "b": b.clone()}));
         let tool = tool(&a, Some(&b));
         for type_name in [None, Some("a"), Some("B")] {
-            let options = Options {
-                type_name,
-                ..Options::default()
-            };
+            let options = Options { type_name, ..Options::default() };
             let rendered = render(&tool, &definitions, &options);
             assert_sound(&rendered);
             assert_eq!(rendered, render(&tool, &definitions, &options));
@@ -479,26 +369,15 @@ fn random_schemas_are_sound_and_steady() {
     }
 }
 
-fn random(
-    next: &mut impl FnMut(usize) -> usize,
-    keys: &[&str],
-    texts: &[&str],
-    depth: usize,
-) -> Value {
+fn random(next: &mut impl FnMut(usize) -> usize, keys: &[&str], texts: &[&str], depth: usize) -> Value {
     match if depth == 0 { next(4) } else { next(9) } {
         0 => json!(next(2) == 0),
         1 | 2 => json!(texts[next(texts.len())]),
         3 => json!(next(100)),
-        4 => (0..next(4))
-            .map(|_| random(next, keys, texts, depth - 1))
-            .collect(),
+        4 => (0..next(4)).map(|_| random(next, keys, texts, depth - 1)).collect(),
         _ => {
             let members = (0..next(5)).map(|_| {
-                let key = if next(4) == 0 {
-                    texts[next(texts.len())]
-                } else {
-                    keys[next(keys.len())]
-                };
+                let key = if next(4) == 0 { texts[next(texts.len())] } else { keys[next(keys.len())] };
                 (key.to_owned(), random(next, keys, texts, depth - 1))
             });
             Value::Object(members.collect())

@@ -149,16 +149,10 @@ mod tests {
         check("ends */ here", "ends *\\/ here");
         check("ends *\u{200b}/ here", "ends *\\/ here");
         check("star at the end *", "star at the end * ");
-        check(
-            "two\nlines\r\n\tand\u{2028}more\u{2029}",
-            "two lines and more",
-        );
+        check("two\nlines\r\n\tand\u{2028}more\u{2029}", "two lines and more");
         check("\u{1b}[31mred\u{7}", "[31mred");
         check("a\u{202e}b\u{e0041}c\u{feff}", "abc");
-        check(
-            "see [the docs](https://example.com/x) now",
-            "see the docs now",
-        );
+        check("see [the docs](https://example.com/x) now", "see the docs now");
         check("list [1] and [a](b", "list [1] and [a](b");
         check("[](x)", "[](x)");
         check(&"é".repeat(90), &format!("{}…", "é".repeat(60)));
@@ -169,10 +163,7 @@ mod tests {
     fn sentences_end() {
         for (text, expect) in [
             ("The name. And more.", "The name."),
-            (
-                "For example e.g. this one. More.",
-                "For example e.g. this one.",
-            ),
+            ("For example e.g. this one. More.", "For example e.g. this one."),
             ("Version 1.2 of it. More", "Version 1.2 of it."),
             ("No end", "No end"),
             ("First\n\nSecond", "First"),
@@ -184,14 +175,9 @@ mod tests {
 
     #[test]
     fn literals_are_json() {
-        for text in [
-            "",
-            "Order won't \"fit\"",
-            "a\\b",
-            "\n\r\t\u{0}\u{1b}",
-            "\u{2028}\u{2029}",
-            "\u{e0041}é😀*/",
-        ] {
+        for text in
+            ["", "Order won't \"fit\"", "a\\b", "\n\r\t\u{0}\u{1b}", "\u{2028}\u{2029}", "\u{e0041}é😀*/"]
+        {
             let quoted = literal(text);
             assert!(!quoted.contains(is_treacherous), "{quoted:?}");
             assert_eq!(serde_json::from_str::<String>(&quoted).expect("JSON"), text);

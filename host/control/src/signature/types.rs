@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::combine::{
-    Binding, Line, Type, fields, intersection, kind, layout, literal, sample, union,
-};
+use super::combine::{Binding, Line, Type, fields, intersection, kind, layout, literal, sample, union};
 use super::docs;
 use super::library::Schema;
 use super::names;
@@ -37,25 +35,14 @@ struct Place {
 
 impl Place {
     fn deeper(self) -> Self {
-        Self {
-            nesting: self.nesting + 1,
-            ..self
-        }
+        Self { nesting: self.nesting + 1, ..self }
     }
 }
 
 impl<'a> Renderer<'_, 'a> {
     /// The type of a schema, showing `depth` levels of objects.
     pub(super) fn body(&mut self, schema: &Value, depth: u32) -> String {
-        self.of(
-            schema,
-            Place {
-                depth,
-                indent: 0,
-                nesting: 0,
-            },
-        )
-        .text
+        self.of(schema, Place { depth, indent: 0, nesting: 0 }).text
     }
 
     fn leaf(&mut self, text: impl Into<String>) -> Type {
@@ -91,10 +78,7 @@ impl<'a> Renderer<'_, 'a> {
         }
         let mut whole = intersection(all);
         let composed = members.get("type").is_none();
-        if composed
-            && members.get("nullable") == Some(&Value::Bool(true))
-            && whole.text != "unknown"
-        {
+        if composed && members.get("nullable") == Some(&Value::Bool(true)) && whole.text != "unknown" {
             whole = union(vec![whole, Type::atom("null")]);
         }
         whole
@@ -102,24 +86,12 @@ impl<'a> Renderer<'_, 'a> {
 
     /// `allOf`, `anyOf`, `oneOf` and the schema's own keywords: what holds at once.
     fn composed(&mut self, members: &Map<String, Value>, place: Place, all: &mut Vec<Type>) {
-        let list = |key: &str| {
-            members
-                .get(key)
-                .and_then(Value::as_array)
-                .map_or(&[][..], Vec::as_slice)
-        };
-        for member in list("allOf")
-            .iter()
-            .filter(|member| shapes::has_shape(member))
-            .take(MAX_MEMBERS)
-        {
+        let list = |key: &str| members.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for member in list("allOf").iter().filter(|member| shapes::has_shape(member)).take(MAX_MEMBERS) {
             all.push(self.of(member, place.deeper()));
         }
         for key in ["anyOf", "oneOf"] {
-            let shaped: Vec<&Value> = list(key)
-                .iter()
-                .filter(|member| shapes::has_shape(member))
-                .collect();
+            let shaped: Vec<&Value> = list(key).iter().filter(|member| shapes::has_shape(member)).collect();
             if shaped.is_empty() || shaped.len() < list(key).len() {
                 continue;
             }
@@ -128,10 +100,7 @@ impl<'a> Renderer<'_, 'a> {
         let own = shapes::types(members);
         let says_more = shapes::properties(members).is_some_and(|shown| !shown.is_empty());
         if !own.is_empty() && (all.is_empty() || says_more) {
-            let of_each = own
-                .iter()
-                .map(|kind| self.of_type(kind, members, place))
-                .collect();
+            let of_each = own.iter().map(|kind| self.of_type(kind, members, place)).collect();
             all.push(union(of_each));
         }
     }
@@ -144,9 +113,7 @@ impl<'a> Renderer<'_, 'a> {
         }
         let mut whole = union(types);
         if members.len() > shown {
-            whole
-                .text
-                .push_str(&format!(" /* +{} variants */", members.len() - shown));
+            whole.text.push_str(&format!(" /* +{} variants */", members.len() - shown));
             self.cut = true;
         }
         whole
@@ -166,10 +133,7 @@ impl<'a> Renderer<'_, 'a> {
 
     fn array(&mut self, members: &Map<String, Value>, place: Place) -> Type {
         let items = members.get("items");
-        let first = members
-            .get("prefixItems")
-            .and_then(Value::as_array)
-            .filter(|first| !first.is_empty());
+        let first = members.get("prefixItems").and_then(Value::as_array).filter(|first| !first.is_empty());
         let Some(first) = first else {
             let Some(items) = items else {
                 return self.leaf("unknown[]");
@@ -243,11 +207,7 @@ impl<'a> Renderer<'_, 'a> {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
-        let inner = Place {
-            depth: place.depth - 1,
-            indent: place.indent + 1,
-            nesting: place.nesting + 1,
-        };
+        let inner = Place { depth: place.depth - 1, indent: place.indent + 1, nesting: place.nesting + 1 };
         let mut lines = Vec::new();
         let mut left = shown.len();
         for (name, schema) in shown {
@@ -263,12 +223,7 @@ impl<'a> Renderer<'_, 'a> {
             let docs = docs::of_property(name, schema, self.prose);
             self.size += 2 * inner.indent + quoted.len() + docs.len() + 4;
             let text = self.of(schema, inner).text;
-            lines.push(Line {
-                name: quoted,
-                optional,
-                docs,
-                text,
-            });
+            lines.push(Line { name: quoted, optional, docs, text });
             left -= 1;
         }
         if left > 0 {
@@ -305,8 +260,7 @@ impl<'a> Renderer<'_, 'a> {
     fn unaliased(&self, mut definition: String) -> Option<(String, Schema<'a>)> {
         let mut schema = self.library.get(&definition)?;
         for _ in 0..MAX_ALIASES {
-            let Some(next) = shapes::alias(&schema).and_then(|next| self.library.target(next))
-            else {
+            let Some(next) = shapes::alias(&schema).and_then(|next| self.library.target(next)) else {
                 return Some((definition, schema));
             };
             schema = self.library.get(&next)?;
@@ -325,9 +279,7 @@ impl<'a> Renderer<'_, 'a> {
         let mut fit = true;
         for value in values.iter().take(MAX_LITERALS + 1) {
             // A text that is too long is not even quoted.
-            fit &= value
-                .as_str()
-                .is_none_or(|text| text.len() <= MAX_LITERAL_CHARS);
+            fit &= value.as_str().is_none_or(|text| text.len() <= MAX_LITERAL_CHARS);
             let literal = if fit { literal(value) } else { break };
             fit &= literal.len() <= MAX_LITERAL_CHARS;
             if !literals.contains(&literal) {
@@ -347,17 +299,9 @@ impl<'a> Renderer<'_, 'a> {
                 kinds.push(kind);
             }
         }
-        let more = if values.len() > SAMPLE_LITERALS {
-            ", …"
-        } else {
-            ""
-        };
+        let more = if values.len() > SAMPLE_LITERALS { ", …" } else { "" };
         let comment = format!("/* one of {}: {}{more} */", values.len(), sample.join(", "));
-        let binding = if kinds.len() > 1 {
-            Binding::Union
-        } else {
-            Binding::Atom
-        };
+        let binding = if kinds.len() > 1 { Binding::Union } else { Binding::Atom };
         let Type { text, .. } = self.leaf(format!("{} {comment}", kinds.join(" | ")));
         Type { text, binding }
     }

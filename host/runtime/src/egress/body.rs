@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
 use futures::TryStreamExt as _;
 use http::HeaderMap;
-use http::header::CONTENT_ENCODING;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncReadExt as _, BufReader};
@@ -29,11 +29,11 @@ const BODY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error("the upstream went silent for {} s in the middle of its answer", IDLE_TIMEOUT.as_secs())]
-    Idle,
+    Idle { safe: bool },
     #[error("the answer is larger than {BODY_BYTES} bytes")]
     TooLarge,
-    #[error("the answer ended early: {0}")]
-    Truncated(io::Error),
+    #[error("the answer ended early: {source}")]
+    Truncated { source: io::Error, safe: bool },
 }
 
 /// A response's body, read in order.
@@ -42,56 +42,35 @@ pub(crate) struct Body {
     redactor: Redactor,
     ready: Vec<u8>,
     received: u64,
+    /// Whether the request changes nothing, so that it may be made again.
+    safe: bool,
 }
 
 impl Body {
-    pub(crate) fn new(headers: &mut HeaderMap, incoming: Incoming, redactor: Redactor) -> Self {
+    pub(crate) fn new(headers: &mut HeaderMap, incoming: Incoming, redactor: Redactor, safe: bool) -> Self {
         let stream = incoming.into_data_stream().map_err(io::Error::other);
         let raw = BufReader::new(StreamReader::new(stream));
-        let encoding = headers
-            .get(CONTENT_ENCODING)
-            .and_then(|value| value.to_str().ok());
-        let reader: Option<Pin<Box<dyn AsyncRead + Send>>> =
+        let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+        let (reader, unpacked): (Pin<Box<dyn AsyncRead + Send>>, bool) =
             match encoding.map(str::to_ascii_lowercase).as_deref() {
-                Some("gzip" | "x-gzip") => Some(Box::pin(GzipDecoder::new(raw))),
-                Some("deflate") => Some(Box::pin(ZlibDecoder::new(raw))),
-                Some("br") => Some(Box::pin(BrotliDecoder::new(raw))),
-                _ => {
-                    return Self {
-                        reader: Some(Box::pin(raw)),
-                        redactor,
-                        ready: Vec::new(),
-                        received: 0,
-                    };
-                }
+                Some("gzip" | "x-gzip") => (Box::pin(GzipDecoder::new(raw)), true),
+                Some("deflate") => (Box::pin(ZlibDecoder::new(raw)), true),
+                Some("br") => (Box::pin(BrotliDecoder::new(raw)), true),
+                _ => (Box::pin(raw), false),
             };
-        headers.remove(CONTENT_ENCODING);
-        headers.remove(http::header::CONTENT_LENGTH);
-        Self {
-            reader,
-            redactor,
-            ready: Vec::new(),
-            received: 0,
+        if unpacked {
+            headers.remove(CONTENT_ENCODING);
         }
-    }
-
-    /// A body that is already here.
-    #[cfg(test)]
-    pub(crate) fn of(bytes: Vec<u8>) -> Self {
-        Self {
-            reader: None,
-            redactor: Redactor::default(),
-            ready: bytes,
-            received: 0,
+        // What the guest reads is not as long as what was sent, once it was
+        // unpacked or has marks where secrets stood.
+        if unpacked || redactor.may_change() {
+            headers.remove(CONTENT_LENGTH);
         }
+        Self { reader: Some(reader), redactor, ready: Vec::new(), received: 0, safe }
     }
 
     /// Up to `len` bytes; empty at the end; none when `wait` passes first.
-    pub(crate) async fn read(
-        &mut self,
-        len: usize,
-        wait: Duration,
-    ) -> Result<Option<Vec<u8>>, BodyError> {
+    pub(crate) async fn read(&mut self, len: usize, wait: Duration) -> Result<Option<Vec<u8>>, BodyError> {
         while self.ready.is_empty() && self.reader.is_some() {
             let Ok(filled) = tokio::time::timeout(wait, self.fill()).await else {
                 return Ok(None);
@@ -106,10 +85,8 @@ impl Body {
     pub(crate) async fn read_all(&mut self, limit: usize) -> Result<Vec<u8>, BodyError> {
         let mut all = Vec::new();
         loop {
-            let chunk = self
-                .read(READ_BYTES, IDLE_TIMEOUT)
-                .await?
-                .ok_or(BodyError::Idle)?;
+            let chunk =
+                self.read(READ_BYTES, IDLE_TIMEOUT).await?.ok_or(BodyError::Idle { safe: self.safe })?;
             if chunk.is_empty() {
                 return Ok(all);
             }
@@ -126,9 +103,10 @@ impl Body {
         };
         let mut chunk = Vec::with_capacity(READ_BYTES);
         let read = tokio::time::timeout(IDLE_TIMEOUT, reader.read_buf(&mut chunk)).await;
+        let safe = self.safe;
         let count = read
-            .map_err(|_| BodyError::Idle)?
-            .map_err(BodyError::Truncated)?;
+            .map_err(|_| BodyError::Idle { safe })?
+            .map_err(|source| BodyError::Truncated { source, safe })?;
         self.received += count as u64;
         if self.received > BODY_BYTES {
             return Err(BodyError::TooLarge);

@@ -30,11 +30,7 @@ pub(crate) enum ConnectError {
     #[error("{host} has no address: {source}")]
     Resolve { host: String, source: io::Error },
     #[error("{host} resolves to {address}, which is {range}")]
-    Special {
-        host: HostPort,
-        address: SocketAddr,
-        range: &'static str,
-    },
+    Special { host: HostPort, address: SocketAddr, range: &'static str },
     #[error("{host} does not answer: {source}")]
     Refused { host: HostPort, source: io::Error },
     #[error("{host} does not answer within {} s", CONNECT_TIMEOUT.as_secs())]
@@ -51,9 +47,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(granted: &[HostPort]) -> Self {
-        Self {
-            granted: granted.into(),
-        }
+        Self { granted: granted.into() }
     }
 
     async fn connect(self, uri: Uri) -> Result<Stream, ConnectError> {
@@ -69,28 +63,15 @@ impl Connector {
         }
         let handshake = tokio::time::timeout(CONNECT_TIMEOUT, connect_tls(&host, tcp));
         let tls = handshake.await.map_err(|_| timeout())?;
-        let tls = tls.map_err(|source| ConnectError::Tls {
-            host: name.clone(),
-            source,
-        })?;
+        let tls = tls.map_err(|source| ConnectError::Tls { host: name.clone(), source })?;
         Ok(Stream::Tls(Box::new(TokioIo::new(tls))))
     }
 
-    async fn connect_tcp(
-        &self,
-        host: &str,
-        port: u16,
-        name: &HostPort,
-    ) -> Result<TcpStream, ConnectError> {
+    async fn connect_tcp(&self, host: &str, port: u16, name: &HostPort) -> Result<TcpStream, ConnectError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let resolve = |source| ConnectError::Resolve {
-            host: host.to_owned(),
-            source,
-        };
-        let addresses: Vec<SocketAddr> = tokio::net::lookup_host((bare, port))
-            .await
-            .map_err(resolve)?
-            .collect();
+        let resolve = |source| ConnectError::Resolve { host: host.to_owned(), source };
+        let addresses: Vec<SocketAddr> =
+            tokio::net::lookup_host((bare, port)).await.map_err(resolve)?.collect();
         self.check(name, &addresses)?;
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in addresses {
@@ -102,10 +83,7 @@ impl Connector {
                 Err(error) => last = error,
             }
         }
-        Err(ConnectError::Refused {
-            host: name.clone(),
-            source: last,
-        })
+        Err(ConnectError::Refused { host: name.clone(), source: last })
     }
 
     /// One special address among several is enough to refuse the name.
@@ -113,27 +91,17 @@ impl Connector {
         if self.granted.contains(name) {
             return Ok(());
         }
-        match addresses
-            .iter()
-            .find_map(|address| Some((*address, special(address.ip())?)))
-        {
-            Some((address, range)) => Err(ConnectError::Special {
-                host: name.clone(),
-                address,
-                range,
-            }),
+        match addresses.iter().find_map(|address| Some((*address, special(address.ip())?))) {
+            Some((address, range)) => Err(ConnectError::Special { host: name.clone(), address, range }),
             None => Ok(()),
         }
     }
 }
 
 async fn connect_tls(host: &str, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-    let bare = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .to_owned();
-    let name = ServerName::try_from(bare)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let name =
+        ServerName::try_from(bare).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     tls_connector()?.connect(name, tcp).await
 }
 
@@ -145,17 +113,13 @@ fn tls_connector() -> io::Result<TlsConnector> {
         let found = rustls_native_certs::load_native_certs();
         let (added, _) = roots.add_parsable_certificates(found.certs);
         if added == 0 {
-            return Err(
-                "this machine has no certificate authorities: install ca-certificates".into(),
-            );
+            return Err("this machine has no certificate authorities: install ca-certificates".into());
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        Ok(Arc::new(
-            builder.with_root_certificates(roots).with_no_client_auth(),
-        ))
+        Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
     });
     match config {
         Ok(config) => Ok(TlsConnector::from(config.clone())),
@@ -203,11 +167,7 @@ impl Read for Stream {
 }
 
 impl Write for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, bytes),

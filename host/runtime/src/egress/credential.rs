@@ -7,8 +7,8 @@ use http::{HeaderName, HeaderValue, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-use super::Origin;
 use super::redact::Redactor;
+use super::{HOST_HEADERS, Origin};
 
 /// A value that is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -87,7 +87,13 @@ pub struct Credential {
 
 impl Credential {
     pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.secrets.iter().map(Secret::expose))
+        let encoded: Vec<String> = self
+            .secrets
+            .iter()
+            .map(|secret| utf8_percent_encode(secret.expose(), NON_ALPHANUMERIC).to_string())
+            .collect();
+        let plain = self.secrets.iter().map(Secret::expose);
+        Redactor::new(plain.chain(encoded.iter().map(String::as_str)))
     }
 
     /// Places the named methods' values, the tool's own where none are named.
@@ -114,7 +120,7 @@ impl Credential {
 pub(crate) enum PlaceError {
     #[error("the connection has no auth method {0:?}")]
     Unknown(String),
-    #[error("{0:?} can't be the name of a header")]
+    #[error("{0:?} can't be a header that a credential is placed into")]
     Name(String),
     #[error("the value for {0:?} holds characters that a header can't carry")]
     Value(String),
@@ -125,32 +131,26 @@ impl Placement {
         let value = self.value.expose();
         match self.location {
             Location::Header => {
-                let name = HeaderName::try_from(&self.name)
-                    .map_err(|_| PlaceError::Name(self.name.clone()))?;
-                request
-                    .headers_mut()
-                    .insert(name, sensitive(&self.name, value)?);
+                let refused = || PlaceError::Name(self.name.clone());
+                let name = HeaderName::try_from(&self.name).map_err(|_| refused())?;
+                if HOST_HEADERS.contains(&name.as_str())
+                    && !matches!(name.as_str(), "authorization" | "proxy-authorization")
+                {
+                    return Err(refused());
+                }
+                request.headers_mut().insert(name, sensitive(&self.name, value)?);
             }
             Location::Query => {
                 url.query_pairs_mut().append_pair(&self.name, value);
             }
             Location::Cookie => {
-                let cookie = format!(
-                    "{}={}",
-                    self.name,
-                    utf8_percent_encode(value, NON_ALPHANUMERIC)
-                );
-                let joined = match request
-                    .headers()
-                    .get(http::header::COOKIE)
-                    .and_then(|old| old.to_str().ok())
-                {
-                    Some(old) => format!("{old}; {cookie}"),
-                    None => cookie,
-                };
-                request
-                    .headers_mut()
-                    .insert(http::header::COOKIE, sensitive(&self.name, &joined)?);
+                let cookie = format!("{}={}", self.name, utf8_percent_encode(value, NON_ALPHANUMERIC));
+                let joined =
+                    match request.headers().get(http::header::COOKIE).and_then(|old| old.to_str().ok()) {
+                        Some(old) => format!("{old}; {cookie}"),
+                        None => cookie,
+                    };
+                request.headers_mut().insert(http::header::COOKIE, sensitive(&self.name, &joined)?);
             }
         }
         Ok(())

@@ -34,12 +34,18 @@ pub use scope::{Capture, MethodRule, Observer, RequestPreview, RequestRecord, Sc
 /// Time that an upstream has to begin its answer.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(110);
 
+/// Time for a whole document.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Bytes of a URL, before a credential is placed into it.
+const URL_BYTES: usize = 32 * 1024;
+
 /// Connections that stay open to one origin.
 const IDLE_CONNECTIONS: usize = 32;
 
 /// Headers that a guest may not set: they belong to the connection, or to
 /// the credential.
-const HOST_HEADERS: [&str; 13] = [
+pub(crate) const HOST_HEADERS: [&str; 13] = [
     "authorization",
     "connection",
     "content-length",
@@ -84,7 +90,7 @@ pub struct EgressError {
     /// A stable code: `denied-origin`, `denied-address`, `denied-method`,
     /// `denied-header`, `invalid-request`, `too-many-requests`,
     /// `connect-failed`, `timeout`, `outcome-unknown`, `connection-lost`,
-    /// `upstream-truncated`, `captured`.
+    /// `upstream-truncated`, `upstream-too-large`, `captured`.
     pub code: &'static str,
     /// What happened and, for a denial, what would allow it.
     pub message: String,
@@ -94,18 +100,11 @@ pub struct EgressError {
 
 impl EgressError {
     fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            retryable: false,
-        }
+        Self { code, message: message.into(), retryable: false }
     }
 
     fn retryable(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            retryable: true,
-            ..Self::new(code, message)
-        }
+        Self { retryable: true, ..Self::new(code, message) }
     }
 }
 
@@ -120,31 +119,25 @@ pub struct Egress {
 
 impl Egress {
     /// Sends one request within what `scope` allows.
-    pub(crate) async fn send(
-        &self,
-        scope: &Scope,
-        outgoing: Outgoing,
-    ) -> Result<Answer, EgressError> {
-        let mut url = Url::parse(&outgoing.url).map_err(|_| {
-            EgressError::new(
-                "invalid-request",
-                format!("{:?} is not a URL", outgoing.url),
-            )
-        })?;
+    pub(crate) async fn send(&self, scope: &Scope, mut outgoing: Outgoing) -> Result<Answer, EgressError> {
+        if outgoing.url.len() > URL_BYTES {
+            let message = format!("the URL has {} bytes; at most {URL_BYTES} are sent", outgoing.url.len());
+            return Err(EgressError::new("invalid-request", message));
+        }
+        let mut url = Url::parse(&outgoing.url)
+            .map_err(|_| EgressError::new("invalid-request", format!("{:?} is not a URL", outgoing.url)))?;
         url.set_fragment(None);
         let method = Method::from_bytes(outgoing.method.as_bytes()).map_err(|_| {
-            EgressError::new(
-                "invalid-request",
-                format!("{:?} is not a method", outgoing.method),
-            )
+            EgressError::new("invalid-request", format!("{:?} is not a method", outgoing.method))
         })?;
         let origin = scope.admit(&url, &method)?;
-        let mut request = Request::new(Full::new(Bytes::from(outgoing.body.clone())));
-        *request.headers_mut() = checked_headers(&outgoing.headers)?;
+        let headers = checked_headers(&outgoing.headers)?;
         if scope.captures(&method) {
             return Err(scope.capture(&outgoing, &method, &url));
         }
-        let path = url.path().to_owned();
+        let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut outgoing.body))));
+        *request.headers_mut() = headers;
+        let sending = Sending::new(scope, &method, &origin, url.path());
         if let Some(credential) = scope.credential_for(&origin) {
             credential
                 .place(&mut url, &mut request, outgoing.auth.as_deref())
@@ -152,16 +145,8 @@ impl Egress {
         }
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri(&url)?;
-        let begun = Instant::now();
         let result = self.exchange(scope, &method, request).await;
-        scope.observe(RequestRecord {
-            method: method.to_string(),
-            origin: origin.to_string(),
-            path,
-            status: result.as_ref().ok().map(|answer| answer.status),
-            error: result.as_ref().err().map(|error| error.code),
-            duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-        });
+        sending.ended(&result);
         result
     }
 
@@ -179,25 +164,22 @@ impl Egress {
         let outgoing = Outgoing {
             method: "GET".into(),
             url: url.to_owned(),
-            headers: vec![
-                ("accept".into(), accept.into()),
-                ("user-agent".into(), b"executor".to_vec()),
-            ],
+            headers: vec![("accept".into(), accept.into()), ("user-agent".into(), b"executor".to_vec())],
             ..Outgoing::default()
         };
-        let mut answer = self.send(scope, outgoing).await?;
-        let body = answer.body.read_all(limit).await.map_err(body_error)?;
+        let whole = async {
+            let mut answer = self.send(scope, outgoing).await?;
+            let body = answer.body.read_all(limit).await.map_err(body_error)?;
+            Ok((answer, body))
+        };
+        let slow = |_| {
+            EgressError::retryable("timeout", format!("no document within {} s", FETCH_TIMEOUT.as_secs()))
+        };
+        let (answer, body) = tokio::time::timeout(FETCH_TIMEOUT, whole).await.map_err(slow)??;
         let headers = answer.headers.iter().map(|(name, value)| {
-            (
-                name.as_str().to_owned(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         });
-        Ok(Fetched {
-            status: answer.status,
-            headers: headers.collect(),
-            body,
-        })
+        Ok(Fetched { status: answer.status, headers: headers.collect(), body })
     }
 
     async fn exchange(
@@ -230,12 +212,8 @@ impl Egress {
                     .unwrap_or_else(|_| HeaderValue::from_static("[redacted]"));
             }
         }
-        let body = Body::new(&mut headers, incoming, redactor);
-        Ok(Answer {
-            status: parts.status.as_u16(),
-            headers,
-            body,
-        })
+        let body = Body::new(&mut headers, incoming, redactor, method.is_safe());
+        Ok(Answer { status: parts.status.as_u16(), headers, body })
     }
 
     fn client(&self, scope: &Scope) -> HttpClient {
@@ -258,6 +236,43 @@ impl Egress {
     }
 }
 
+/// A request under way: whether it ends or is dropped, it is recorded.
+struct Sending<'a> {
+    scope: &'a Scope,
+    record: Option<RequestRecord>,
+    begun: Instant,
+}
+
+impl<'a> Sending<'a> {
+    fn new(scope: &'a Scope, method: &Method, origin: &Origin, path: &str) -> Self {
+        let record = RequestRecord {
+            method: method.to_string(),
+            origin: origin.to_string(),
+            path: path.to_owned(),
+            status: None,
+            error: Some("dropped"),
+            duration_us: 0,
+        };
+        Self { scope, record: Some(record), begun: Instant::now() }
+    }
+
+    fn ended(mut self, result: &Result<Answer, EgressError>) {
+        if let Some(record) = &mut self.record {
+            record.status = result.as_ref().ok().map(|answer| answer.status);
+            record.error = result.as_ref().err().map(|error| error.code);
+        }
+    }
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.duration_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.scope.observe(record);
+        }
+    }
+}
+
 /// A document that was fetched.
 #[derive(Debug, Clone)]
 pub struct Fetched {
@@ -272,50 +287,46 @@ pub struct Fetched {
 impl Fetched {
     /// The first header of a name, in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(header, _)| header == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 }
 
 pub(crate) fn body_error(error: BodyError) -> EgressError {
     match error {
-        BodyError::Idle => EgressError::retryable("timeout", error.to_string()),
+        BodyError::Idle { safe } => {
+            EgressError { retryable: safe, ..EgressError::new("timeout", error.to_string()) }
+        }
         BodyError::TooLarge => EgressError::new("upstream-too-large", error.to_string()),
-        BodyError::Truncated(_) => EgressError::retryable("upstream-truncated", error.to_string()),
+        BodyError::Truncated { safe, .. } => {
+            EgressError { retryable: safe, ..EgressError::new("upstream-truncated", error.to_string()) }
+        }
     }
 }
 
 fn checked_headers(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, EgressError> {
     let mut checked = HeaderMap::with_capacity(headers.len() + 2);
     for (name, value) in headers {
-        let invalid =
-            |what: &str| EgressError::new("invalid-request", format!("header {name:?} {what}"));
-        let name =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("has no valid name"))?;
+        let invalid = |what: &str| EgressError::new("invalid-request", format!("header {name:?} {what}"));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("has no valid name"))?;
         if HOST_HEADERS.contains(&name.as_str()) {
             return Err(EgressError::new(
                 "denied-header",
                 format!("header {name:?} is set by the host alone"),
             ));
         }
-        let value = HeaderValue::from_bytes(value)
-            .map_err(|_| invalid("holds a line break or control character"))?;
+        let value =
+            HeaderValue::from_bytes(value).map_err(|_| invalid("holds a line break or control character"))?;
         checked.append(name, value);
     }
-    checked.insert(
-        ACCEPT_ENCODING,
-        HeaderValue::from_static("gzip, br, deflate"),
-    );
+    checked.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, deflate"));
     checked.remove(HOST);
     Ok(checked)
 }
 
 fn uri(url: &Url) -> Result<Uri, EgressError> {
-    url.as_str().parse().map_err(|error| {
-        EgressError::new("invalid-request", format!("{url} can't be sent: {error}"))
-    })
+    url.as_str()
+        .parse()
+        .map_err(|error| EgressError::new("invalid-request", format!("the URL can't be sent: {error}")))
 }
 
 /// A request that failed on its way: before it was sent, or at an unknown time.
@@ -333,11 +344,7 @@ fn request_error(method: &Method, error: &hyper_util::client::legacy::Error) -> 
             None => source = current.source(),
         }
     }
-    no_answer(
-        method,
-        "connection-lost",
-        format!("the upstream broke off: {}", innermost(error)),
-    )
+    no_answer(method, "connection-lost", format!("the upstream broke off: {}", innermost(error)))
 }
 
 /// Whether a request took effect is unknown once it may have been sent.
@@ -345,10 +352,7 @@ fn no_answer(method: &Method, code: &'static str, message: String) -> EgressErro
     if method.is_safe() {
         EgressError::retryable(code, message)
     } else {
-        EgressError::new(
-            "outcome-unknown",
-            format!("{message}; whether the request took effect is unknown"),
-        )
+        EgressError::new("outcome-unknown", format!("{message}; whether the request took effect is unknown"))
     }
 }
 

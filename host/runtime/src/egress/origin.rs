@@ -38,17 +38,9 @@ impl Origin {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(OriginError::UserInfo);
         }
-        let host = url
-            .host_str()
-            .ok_or_else(|| OriginError::Invalid(url.to_string()))?;
-        let port = url
-            .port_or_known_default()
-            .ok_or_else(|| OriginError::Invalid(url.to_string()))?;
-        Ok(Self {
-            scheme: url.scheme().to_owned(),
-            host: host.trim_end_matches('.').to_owned(),
-            port,
-        })
+        let host = url.host_str().ok_or_else(|| OriginError::Invalid(url.to_string()))?;
+        let port = url.port_or_known_default().ok_or_else(|| OriginError::Invalid(url.to_string()))?;
+        Ok(Self { scheme: url.scheme().to_owned(), host: host.trim_end_matches('.').to_owned(), port })
     }
 
     /// The origin that a text names; a path after it is dropped.
@@ -56,17 +48,13 @@ impl Origin {
     /// # Errors
     /// As [`Origin::of`], and when the text is no URL.
     pub fn parse(text: &str) -> Result<Self, OriginError> {
-        let url =
-            Url::parse(text).map_err(|_| OriginError::Invalid(text.chars().take(200).collect()))?;
+        let url = Url::parse(text).map_err(|_| OriginError::Invalid(text.chars().take(200).collect()))?;
         Self::of(&url)
     }
 
     /// `host:port`, as `--allow-host` takes it.
     pub fn host_port(&self) -> HostPort {
-        HostPort {
-            host: self.host.clone(),
-            port: self.port,
-        }
+        HostPort { host: self.host.clone(), port: self.port }
     }
 }
 
@@ -74,11 +62,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = if self.scheme == "https" { 443 } else { 80 };
         write!(f, "{}://{}", self.scheme, self.host)?;
-        if self.port == default {
-            Ok(())
-        } else {
-            write!(f, ":{}", self.port)
-        }
+        if self.port == default { Ok(()) } else { write!(f, ":{}", self.port) }
     }
 }
 
@@ -95,28 +79,18 @@ impl HostPort {
     /// # Errors
     /// Says the form that is wanted.
     pub fn parse(text: &str) -> Result<Self, OriginError> {
-        let invalid =
-            || OriginError::Invalid(format!("{text} (HOST:PORT is wanted, as localhost:8080)"));
+        let invalid = || OriginError::Invalid(format!("{text} (HOST:PORT is wanted, as localhost:8080)"));
         let (host, port) = text.rsplit_once(':').ok_or_else(invalid)?;
         let port = port.parse().map_err(|_| invalid())?;
         match Host::parse(host).map_err(|_| invalid())? {
             Host::Domain(host) => Ok(Self { host, port }),
-            Host::Ipv4(address) => Ok(Self {
-                host: address.to_string(),
-                port,
-            }),
-            Host::Ipv6(address) => Ok(Self {
-                host: format!("[{address}]"),
-                port,
-            }),
+            Host::Ipv4(address) => Ok(Self { host: address.to_string(), port }),
+            Host::Ipv6(address) => Ok(Self { host: format!("[{address}]"), port }),
         }
     }
 
     pub(crate) fn new(host: &str, port: u16) -> Self {
-        Self {
-            host: host.trim_end_matches('.').to_owned(),
-            port,
-        }
+        Self { host: host.trim_end_matches('.').to_owned(), port }
     }
 }
 
@@ -131,8 +105,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &str) {
-        let found =
-            Origin::parse(text).map_or_else(|error| error.to_string(), |origin| origin.to_string());
+        let found = Origin::parse(text).map_or_else(|error| error.to_string(), |origin| origin.to_string());
         assert_eq!(found, expect, "{text}");
     }
 
@@ -156,23 +129,12 @@ mod tests {
 
     #[test]
     fn hosts_with_ports() {
-        for (text, expect) in [
-            ("localhost:80", "localhost:80"),
-            ("[::1]:8080", "[::1]:8080"),
-            ("127.1:9", "127.0.0.1:9"),
-        ] {
-            assert_eq!(
-                HostPort::parse(text).map(|host| host.to_string()),
-                Ok(expect.to_owned())
-            );
+        for (text, expect) in
+            [("localhost:80", "localhost:80"), ("[::1]:8080", "[::1]:8080"), ("127.1:9", "127.0.0.1:9")]
+        {
+            assert_eq!(HostPort::parse(text).map(|host| host.to_string()), Ok(expect.to_owned()));
         }
-        for text in [
-            "localhost",
-            "localhost:",
-            "localhost:99999",
-            ":80",
-            "http://localhost:80",
-        ] {
+        for text in ["localhost", "localhost:", "localhost:99999", ":80", "http://localhost:80"] {
             assert!(HostPort::parse(text).is_err(), "{text}");
         }
     }

@@ -22,11 +22,12 @@ impl Redactor {
             .collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let longest = secrets.first().map_or(0, Vec::len);
-        Self {
-            secrets,
-            longest,
-            held: Vec::new(),
-        }
+        Self { secrets, longest, held: Vec::new() }
+    }
+
+    /// Whether there is anything to look for.
+    pub(crate) fn may_change(&self) -> bool {
+        self.longest > 0
     }
 
     /// Takes the next chunk and gives what is sure to be free of secrets.
@@ -47,10 +48,7 @@ impl Redactor {
 
     /// A text on its own, a header's value.
     pub(crate) fn text(&self, text: &[u8]) -> Vec<u8> {
-        let mut once = Self {
-            held: text.to_vec(),
-            ..self.clone()
-        };
+        let mut once = Self { held: text.to_vec(), ..self.clone() };
         once.finish()
     }
 
@@ -81,18 +79,13 @@ mod tests {
     use super::*;
 
     fn check(chunks: &[&str], expect: &str) {
-        let mut redactor =
-            Redactor::new(["canary-secret", "canary-secret-longer", "short"].into_iter());
+        let mut redactor = Redactor::new(["canary-secret", "canary-secret-longer", "short"].into_iter());
         let mut out = Vec::new();
         for chunk in chunks {
             out.extend(redactor.push(chunk.as_bytes().to_vec()));
         }
         out.extend(redactor.finish());
-        assert_eq!(
-            String::from_utf8(out).expect("text stays text"),
-            expect,
-            "{chunks:?}"
-        );
+        assert_eq!(String::from_utf8(out).expect("text stays text"), expect, "{chunks:?}");
     }
 
     #[test]
@@ -105,10 +98,7 @@ mod tests {
             check(&[left, right], expect);
         }
         let bytes: Vec<String> = text.chars().map(String::from).collect();
-        check(
-            &bytes.iter().map(String::as_str).collect::<Vec<_>>(),
-            expect,
-        );
+        check(&bytes.iter().map(String::as_str).collect::<Vec<_>>(), expect);
     }
 
     #[test]

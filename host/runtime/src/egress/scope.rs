@@ -99,45 +99,36 @@ struct ScopeState {
 impl Scope {
     /// What reads of these origins may reach, without a credential.
     pub fn new(pool: String, origins: Vec<Origin>, allowed_hosts: Vec<HostPort>) -> Self {
-        Self {
-            pool,
-            origins,
-            allowed_hosts,
-            ..Self::default()
-        }
+        Self { pool, origins, allowed_hosts, ..Self::default() }
     }
 
     /// The request that was shown instead of sent.
     pub fn captured(&self) -> Option<RequestPreview> {
-        self.state
-            .captured
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.state.captured.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Checks where a request goes and what it may do there.
     pub(super) fn admit(&self, url: &Url, method: &Method) -> Result<Origin, EgressError> {
-        let origin = Origin::of(url)
-            .map_err(|error| EgressError::new("invalid-request", error.to_string()))?;
+        let origin =
+            Origin::of(url).map_err(|error| EgressError::new("invalid-request", error.to_string()))?;
         if !self.origins.contains(&origin) {
             let known: Vec<String> = self.origins.iter().map(Origin::to_string).collect();
             return Err(EgressError::new(
                 "denied-origin",
                 format!(
                     "{origin} is not an origin of this source (it has: {}); `executor sources add … --allow-origin {origin}` would allow it",
-                    if known.is_empty() {
-                        "none".into()
-                    } else {
-                        known.join(", ")
-                    }
+                    if known.is_empty() { "none".into() } else { known.join(", ") }
                 ),
             ));
         }
+        if matches!(*method, Method::CONNECT | Method::TRACE) {
+            return Err(EgressError::new("denied-method", format!("{method} is never sent")));
+        }
+        let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         let allowed = match self.methods {
             MethodRule::Any => true,
-            MethodRule::Safe => method.is_safe(),
-            MethodRule::SafeOrPost => method.is_safe() || *method == Method::POST,
+            MethodRule::Safe => reads,
+            MethodRule::SafeOrPost => reads || *method == Method::POST,
         };
         if !allowed {
             return Err(EgressError::new(
@@ -156,16 +147,11 @@ impl Scope {
 
     /// The credential, where it may travel to this origin.
     pub(super) fn credential_for(&self, origin: &Origin) -> Option<&Credential> {
-        self.credential
-            .as_ref()
-            .filter(|credential| credential.origins.contains(origin))
+        self.credential.as_ref().filter(|credential| credential.origins.contains(origin))
     }
 
     pub(super) fn redactor(&self) -> Redactor {
-        self.credential
-            .as_ref()
-            .map(Credential::redactor)
-            .unwrap_or_default()
+        self.credential.as_ref().map(Credential::redactor).unwrap_or_default()
     }
 
     pub(super) fn captures(&self, method: &Method) -> bool {
@@ -183,11 +169,7 @@ impl Scope {
             headers: self.shown_headers(outgoing),
             body: shown_body(&outgoing.body),
         };
-        let mut captured = self
-            .state
-            .captured
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut captured = self.state.captured.lock().unwrap_or_else(PoisonError::into_inner);
         captured.get_or_insert(preview);
         EgressError::new("captured", "the request is shown, not sent")
     }
@@ -195,8 +177,7 @@ impl Scope {
     fn shown_url(&self, url: &Url) -> String {
         let mut url = url.clone();
         for placement in self.placements(&url, super::Location::Query) {
-            url.query_pairs_mut()
-                .append_pair(&placement.0, &placement.1);
+            url.query_pairs_mut().append_pair(&placement.0, &placement.1);
         }
         url.to_string()
     }
@@ -204,12 +185,7 @@ impl Scope {
     fn shown_headers(&self, outgoing: &Outgoing) -> Vec<(String, String)> {
         let own = outgoing.headers.iter();
         let mut headers: Vec<(String, String)> = own
-            .map(|(name, value)| {
-                (
-                    name.to_ascii_lowercase(),
-                    String::from_utf8_lossy(value).into_owned(),
-                )
-            })
+            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
             .collect();
         if let Ok(url) = Url::parse(&outgoing.url) {
             headers.extend(self.placements(&url, super::Location::Header));
@@ -221,24 +197,17 @@ impl Scope {
     /// Names of what the credential would place, with the connection's name
     /// instead of the value.
     fn placements(&self, url: &Url, location: super::Location) -> Vec<(String, String)> {
-        let credential = Origin::of(url)
-            .ok()
-            .and_then(|origin| self.credential_for(&origin));
+        let credential = Origin::of(url).ok().and_then(|origin| self.credential_for(&origin));
         let Some(credential) = credential else {
             return Vec::new();
         };
-        let methods = credential
-            .methods
-            .iter()
-            .filter(|method| credential.default_methods.contains(&method.id));
+        let methods =
+            credential.methods.iter().filter(|method| credential.default_methods.contains(&method.id));
         methods
             .flat_map(|method| &method.placements)
             .filter(|placement| placement.location == location)
             .map(|placement| {
-                (
-                    placement.name.to_ascii_lowercase(),
-                    format!("[connection {}]", credential.connection),
-                )
+                (placement.name.to_ascii_lowercase(), format!("[connection {}]", credential.connection))
             })
             .collect()
     }

@@ -9,6 +9,9 @@ use wasmtime::component::Resource;
 use super::{AdapterSeam, host_failure};
 use crate::guest::Guest;
 
+/// Bytes that one call may append to blobs.
+const KEPT_BYTES: usize = 1024 * 1024 * 1024;
+
 /// The largest read at once.
 const READ_BYTES: u32 = 4 * 1024 * 1024;
 
@@ -25,34 +28,27 @@ impl Blob {
         name: Option<&str>,
         media_type: Option<&str>,
     ) -> Result<Self, Failure> {
-        let writer = store
-            .create(name, media_type)
-            .map_err(|error| host_failure("blob", error.to_string()))?;
+        let writer =
+            store.create(name, media_type).map_err(|error| host_failure("blob", error.to_string()))?;
         Ok(Self::Writing(Some(writer)))
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            Self::Writing(Some(writer)) => writer
-                .append(bytes)
-                .map_err(|error| host_failure("blob", error.to_string())),
-            _ => Err(host_failure(
-                "blob",
-                "this blob is complete: it can't be appended to",
-            )),
+            Self::Writing(Some(writer)) => {
+                writer.append(bytes).map_err(|error| host_failure("blob", error.to_string()))
+            }
+            _ => Err(host_failure("blob", "this blob is complete: it can't be appended to")),
         }
     }
 
     /// Completes a blob that is being written, and names it.
     pub(super) async fn finish(&mut self) -> Result<String, Failure> {
         if let Self::Writing(writer) = self {
-            let writer = writer
-                .take()
-                .ok_or_else(|| host_failure("blob", "this blob failed to be written"))?;
-            let row = writer
-                .finish(now_ms())
-                .await
-                .map_err(|error| host_failure("blob", error.to_string()))?;
+            let writer =
+                writer.take().ok_or_else(|| host_failure("blob", "this blob failed to be written"))?;
+            let row =
+                writer.finish(now_ms()).await.map_err(|error| host_failure("blob", error.to_string()))?;
             *self = Self::Finished(row);
         }
         match self {
@@ -67,10 +63,7 @@ impl Blob {
             Self::Reading(reader) => reader
                 .read(offset, len.min(READ_BYTES) as usize)
                 .map_err(|error| host_failure("blob", error.to_string())),
-            _ => Err(host_failure(
-                "blob",
-                "a blob is read once it is complete: open its reference",
-            )),
+            _ => Err(host_failure("blob", "a blob is read once it is complete: open its reference")),
         }
     }
 
@@ -101,17 +94,11 @@ impl Guest<AdapterSeam> {
 impl blobs::Host for Guest<AdapterSeam> {}
 
 impl blobs::HostBlob for Guest<AdapterSeam> {
-    async fn open(
-        &mut self,
-        reference: String,
-    ) -> wasmtime::Result<Result<Resource<blobs::Blob>, Failure>> {
+    async fn open(&mut self, reference: String) -> wasmtime::Result<Result<Resource<blobs::Blob>, Failure>> {
         let opened = self.seam.context.blobs.open_reference(&reference);
         match opened {
             Ok(Some(reader)) => Ok(Ok(self.hold_blob(Blob::Reading(reader))?)),
-            Ok(None) => Ok(Err(host_failure(
-                "not-found",
-                format!("there is no file {reference:?}"),
-            ))),
+            Ok(None) => Ok(Err(host_failure("not-found", format!("there is no file {reference:?}")))),
             Err(error) => Ok(Err(host_failure("blob", error.to_string()))),
         }
     }
@@ -121,11 +108,7 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
         name: Option<String>,
         media_type: Option<String>,
     ) -> wasmtime::Result<Result<Resource<blobs::Blob>, Failure>> {
-        match Blob::create(
-            &self.seam.context.blobs,
-            name.as_deref(),
-            media_type.as_deref(),
-        ) {
+        match Blob::create(&self.seam.context.blobs, name.as_deref(), media_type.as_deref()) {
             Ok(blob) => Ok(Ok(self.hold_blob(blob)?)),
             Err(failure) => Ok(Err(failure)),
         }
@@ -141,7 +124,9 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
         offset: u64,
         len: u32,
     ) -> wasmtime::Result<Result<Vec<u8>, Failure>> {
-        Ok(self.table.get(&borrowed(&blob))?.read(offset, len))
+        let read = self.table.get(&borrowed(&blob))?.read(offset, len);
+        tokio::task::yield_now().await;
+        Ok(read)
     }
 
     async fn append(
@@ -149,14 +134,18 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
         blob: Resource<blobs::Blob>,
         bytes: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Failure>> {
-        Ok(self.table.get_mut(&borrowed(&blob))?.append(&bytes))
+        self.seam.kept_bytes = self.seam.kept_bytes.saturating_add(bytes.len());
+        if self.seam.kept_bytes > KEPT_BYTES {
+            return Ok(Err(host_failure("too-large", format!("one call keeps at most {KEPT_BYTES} bytes"))));
+        }
+        let appended = self.table.get_mut(&borrowed(&blob))?.append(&bytes);
+        tokio::task::yield_now().await;
+        Ok(appended)
     }
 
     async fn reference(&mut self, blob: Resource<blobs::Blob>) -> wasmtime::Result<String> {
         let held = self.table.get_mut(&borrowed(&blob))?;
-        held.finish()
-            .await
-            .map_err(|failure| wasmtime::Error::msg(failure.message))
+        held.finish().await.map_err(|failure| wasmtime::Error::msg(failure.message))
     }
 
     async fn drop(&mut self, blob: Resource<blobs::Blob>) -> wasmtime::Result<()> {
@@ -166,8 +155,6 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
 }
 
 fn now_ms() -> i64 {
-    let elapsed = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
 }

@@ -24,6 +24,9 @@ const WARNINGS: usize = 2_000;
 /// Bytes of all that one index stages.
 const STAGED_BYTES: usize = 512 * 1024 * 1024;
 
+const AUTH_ID_BYTES: usize = 100;
+const DEFINITION_NAME_BYTES: usize = 400;
+
 const NAME_CHARS: usize = 128;
 const SCHEMA_BYTES: usize = 1024 * 1024;
 const SCHEMA_DEPTH: usize = 96;
@@ -34,6 +37,7 @@ const DESCRIPTION_CHARS: usize = 8_000;
 pub(super) struct Sink {
     staged: Staged,
     names: HashSet<String>,
+    definitions: HashSet<String>,
     bytes: usize,
     progress: Progress,
 }
@@ -43,6 +47,7 @@ impl Sink {
         Self {
             staged: Staged::default(),
             names: HashSet::new(),
+            definitions: HashSet::new(),
             bytes: 0,
             progress,
         }
@@ -75,6 +80,20 @@ impl Sink {
         Ok(())
     }
 
+    fn put_definition(&mut self, name: &str, schema: String) -> Result<(), String> {
+        if name.is_empty() || name.len() > DEFINITION_NAME_BYTES || name.chars().any(char::is_control) {
+            return Err(format!(
+                "a definition's name has 1 to {DEFINITION_NAME_BYTES} bytes and no controls"
+            ));
+        }
+        check_schema(&schema, "definition")?;
+        if !self.definitions.insert(name.to_owned()) {
+            return Err("another definition of this source has this name".into());
+        }
+        self.staged.definitions.push((name.to_owned(), schema));
+        Ok(())
+    }
+
     /// Accounts for bytes about to be staged.
     fn weigh(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
@@ -100,10 +119,7 @@ impl Sink {
 
 impl Guest<AdapterSeam> {
     fn sink(&mut self) -> Result<&mut Sink, types::Failure> {
-        self.seam
-            .sink
-            .as_mut()
-            .ok_or_else(|| host_failure("denied", "only index may write to the catalogue"))
+        self.seam.sink.as_mut().ok_or_else(|| host_failure("denied", "only index may write to the catalogue"))
     }
 }
 
@@ -138,22 +154,12 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
         };
         for (name, schema) in batch {
             sink.weigh(name.len() + schema.len())?;
-            if sink.staged.definitions.len() >= DEFINITIONS || name.len() > 400 {
-                return Ok(Err(host_failure(
-                    "too-large",
-                    format!("a source has at most {DEFINITIONS} definitions"),
-                )));
+            if sink.staged.definitions.len() >= DEFINITIONS {
+                let message = format!("a source has at most {DEFINITIONS} definitions");
+                return Ok(Err(host_failure("too-large", message)));
             }
-            match check_schema(&schema, "definition") {
-                Ok(()) => sink
-                    .staged
-                    .definitions
-                    .push((plain_text(&name, 400), schema)),
-                Err(reason) => sink.warn(
-                    None,
-                    "definition-refused".into(),
-                    format!("{name}: {reason}"),
-                ),
+            if let Err(reason) = sink.put_definition(&name, schema) {
+                sink.warn(None, "definition-refused".into(), format!("{name}: {reason}"));
             }
         }
         Ok(Ok(()))
@@ -168,21 +174,14 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
             Err(failure) => return Ok(Err(failure)),
         };
         for method in methods {
-            let known = sink
-                .staged
-                .auth_methods
-                .iter()
-                .any(|other| other.id == method.id);
+            sink.weigh(method.config.len() + method.meta.as_ref().map_or(0, String::len))?;
+            let known = sink.staged.auth_methods.iter().any(|other| other.id == method.id);
             let sound = is_object(&method.config)
                 && method.config.len() <= SCHEMA_BYTES
-                && !method.id.is_empty();
+                && (1..=AUTH_ID_BYTES).contains(&method.id.len());
             if known || !sound || sink.staged.auth_methods.len() >= AUTH_METHODS {
                 let reason = "auth methods have distinct ids and an object as configuration";
-                sink.warn(
-                    None,
-                    "auth-method-refused".into(),
-                    format!("{}: {reason}", method.id),
-                );
+                sink.warn(None, "auth-method-refused".into(), format!("{}: {reason}", method.id));
                 continue;
             }
             sink.staged.auth_methods.push(AuthMethodRow {
@@ -203,12 +202,7 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
         Ok(())
     }
 
-    async fn progress(
-        &mut self,
-        done: u64,
-        total: Option<u64>,
-        what: String,
-    ) -> wasmtime::Result<()> {
+    async fn progress(&mut self, done: u64, total: Option<u64>, what: String) -> wasmtime::Result<()> {
         if let Ok(sink) = self.sink() {
             (sink.progress)(done, total, &plain_text(&what, 100));
         }
@@ -217,16 +211,9 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
 }
 
 fn row(tool: types::Tool) -> ToolRow {
-    let meta: Value = tool
-        .meta
-        .as_deref()
-        .and_then(|meta| serde_json::from_str(meta).ok())
-        .unwrap_or(Value::Null);
-    let text = |key: &str, limit| {
-        meta.get(key)
-            .and_then(Value::as_str)
-            .map(|text| plain_text(text, limit))
-    };
+    let meta: Value =
+        tool.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or(Value::Null);
+    let text = |key: &str, limit| meta.get(key).and_then(Value::as_str).map(|text| plain_text(text, limit));
     let description = plain_text(&tool.description, DESCRIPTION_CHARS);
     let digest = digest(&tool);
     ToolRow {
@@ -283,13 +270,13 @@ fn weight(tool: &types::Tool) -> usize {
         + tool.output_schema.as_ref().map_or(0, String::len)
         + tool.binding.len()
         + tool.meta.as_ref().map_or(0, String::len)
+        + tool.annotations.title.as_ref().map_or(0, String::len)
+        + tool.annotations.meta.as_ref().map_or(0, String::len)
+        + tool.auth.iter().flatten().map(|id| id.len() + 24).sum::<usize>()
 }
 
 fn first_sentence(text: &str) -> String {
-    let end = text
-        .find(". ")
-        .or_else(|| text.find('\n'))
-        .unwrap_or(text.len());
+    let end = text.find(". ").or_else(|| text.find('\n')).unwrap_or(text.len());
     text[..end].chars().take(300).collect()
 }
 
@@ -298,15 +285,11 @@ fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.chars().count() > NAME_CHARS {
         return Err(format!("a tool's name has 1 to {NAME_CHARS} characters"));
     }
-    let plain =
-        |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '$');
+    let plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '$');
     let sound = name.split('.').all(|segment| {
         !segment.is_empty()
             && segment.chars().all(plain)
-            && !matches!(
-                segment,
-                "then" | "constructor" | "prototype" | "__proto__" | "toJSON"
-            )
+            && !matches!(segment, "then" | "constructor" | "prototype" | "__proto__" | "toJSON")
     });
     if sound {
         Ok(())
@@ -317,10 +300,7 @@ fn check_name(name: &str) -> Result<(), String> {
 
 fn check_schema(schema: &str, what: &str) -> Result<(), String> {
     if schema.len() > SCHEMA_BYTES {
-        return Err(format!(
-            "its {what} has {} bytes; at most {SCHEMA_BYTES} are taken",
-            schema.len()
-        ));
+        return Err(format!("its {what} has {} bytes; at most {SCHEMA_BYTES} are taken", schema.len()));
     }
     if depth(schema) > SCHEMA_DEPTH {
         return Err(format!("its {what} is nested deeper than {SCHEMA_DEPTH}"));
@@ -333,8 +313,7 @@ fn check_schema(schema: &str, what: &str) -> Result<(), String> {
 }
 
 fn is_object(json: &str) -> bool {
-    json.trim_start().starts_with('{')
-        && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
+    json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
 }
 
 /// How deeply a JSON text nests, without parsing it.
@@ -394,14 +373,8 @@ mod tests {
         let deep = format!("{}{}", "{\"a\":".repeat(200) + "1", "}".repeat(200));
         assert_eq!(
             check_schema(&deep, "input-schema"),
-            Err(format!(
-                "its input-schema is nested deeper than {SCHEMA_DEPTH}"
-            ))
+            Err(format!("its input-schema is nested deeper than {SCHEMA_DEPTH}"))
         );
-        assert_eq!(
-            depth(r#"{"a":"[[[[\"[["}"#),
-            1,
-            "brackets in strings don't count"
-        );
+        assert_eq!(depth(r#"{"a":"[[[[\"[["}"#), 1, "brackets in strings don't count");
     }
 }

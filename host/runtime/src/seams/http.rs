@@ -14,6 +14,9 @@ use crate::guest::Guest;
 /// Bytes of one request's body.
 const BODY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Bytes of all request bodies of one call.
+const CALL_BYTES: usize = 256 * 1024 * 1024;
+
 /// The largest read at once.
 const READ_BYTES: u32 = 4 * 1024 * 1024;
 
@@ -34,12 +37,10 @@ impl Guest<AdapterSeam> {
         for chunk in request.body {
             let bytes = match chunk {
                 http::Chunk::Bytes(bytes) => bytes,
-                http::Chunk::Blob(blob) => {
-                    match read_blob(&self.table.delete(blobs::own(&blob))?) {
-                        Ok(bytes) => bytes,
-                        Err(failure) => return Ok(Err(failure)),
-                    }
-                }
+                http::Chunk::Blob(blob) => match read_blob(&self.table.delete(blobs::own(&blob))?) {
+                    Ok(bytes) => bytes,
+                    Err(failure) => return Ok(Err(failure)),
+                },
             };
             if body.len() + bytes.len() > BODY_BYTES {
                 return Ok(Err(host_failure(
@@ -48,6 +49,11 @@ impl Guest<AdapterSeam> {
                 )));
             }
             body.extend_from_slice(&bytes);
+        }
+        self.seam.sent_bytes += body.len();
+        if self.seam.sent_bytes > CALL_BYTES {
+            let message = format!("one call sends at most {CALL_BYTES} bytes");
+            return Ok(Err(host_failure("invalid-request", message)));
         }
         Ok(Ok(Outgoing {
             method: request.method,
@@ -89,11 +95,7 @@ impl http::Host for Guest<AdapterSeam> {
             Ok(outgoing) => outgoing,
             Err(failure) => return Ok(Err(failure)),
         };
-        let answer = self
-            .seam
-            .egress
-            .send(&self.seam.context.scope, outgoing)
-            .await;
+        let answer = self.seam.egress.send(&self.seam.context.scope, outgoing).await;
         self.hold_answer(answer)
     }
 }
@@ -118,14 +120,9 @@ impl http::HostExchange for Guest<AdapterSeam> {
         exchange: Resource<http::Exchange>,
         timeout_ms: u32,
     ) -> wasmtime::Result<Result<Option<Resource<http::Response>>, Failure>> {
-        let held = self
-            .table
-            .get_mut(&Resource::<Exchange>::new_borrow(exchange.rep()))?;
+        let held = self.table.get_mut(&Resource::<Exchange>::new_borrow(exchange.rep()))?;
         let Some(task) = &mut held.0 else {
-            return Ok(Err(host_failure(
-                "invalid-request",
-                "this exchange has given its answer",
-            )));
+            return Ok(Err(host_failure("invalid-request", "this exchange has given its answer")));
         };
         let wait = Duration::from_millis(timeout_ms.into());
         let Ok(finished) = tokio::time::timeout(wait, task).await else {
@@ -137,8 +134,7 @@ impl http::HostExchange for Guest<AdapterSeam> {
     }
 
     async fn drop(&mut self, exchange: Resource<http::Exchange>) -> wasmtime::Result<()> {
-        self.table
-            .delete(Resource::<Exchange>::new_own(exchange.rep()))?;
+        self.table.delete(Resource::<Exchange>::new_own(exchange.rep()))?;
         Ok(())
     }
 }
@@ -166,13 +162,8 @@ impl http::HostResponse for Guest<AdapterSeam> {
         timeout_ms: u32,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Failure>> {
         let body = &mut self.table.get_mut(&answer(&response))?.body;
-        let read = body.read(
-            len.min(READ_BYTES) as usize,
-            Duration::from_millis(timeout_ms.into()),
-        );
-        Ok(read
-            .await
-            .map_err(|error| egress_failure(&body_error(error))))
+        let read = body.read(len.min(READ_BYTES) as usize, Duration::from_millis(timeout_ms.into()));
+        Ok(read.await.map_err(|error| egress_failure(&body_error(error))))
     }
 
     async fn into_blob(
@@ -181,11 +172,7 @@ impl http::HostResponse for Guest<AdapterSeam> {
         name: Option<String>,
         media_type: Option<String>,
     ) -> wasmtime::Result<Result<Resource<wit_blobs::Blob>, Failure>> {
-        let created = Blob::create(
-            &self.seam.context.blobs,
-            name.as_deref(),
-            media_type.as_deref(),
-        );
+        let created = Blob::create(&self.seam.context.blobs, name.as_deref(), media_type.as_deref());
         let mut blob = match created {
             Ok(blob) => blob,
             Err(failure) => return Ok(Err(failure)),
@@ -207,8 +194,7 @@ impl http::HostResponse for Guest<AdapterSeam> {
     }
 
     async fn drop(&mut self, response: Resource<http::Response>) -> wasmtime::Result<()> {
-        self.table
-            .delete(Resource::<Answer>::new_own(response.rep()))?;
+        self.table.delete(Resource::<Answer>::new_own(response.rep()))?;
         Ok(())
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct AdapterSeam {
     egress: Arc<Egress>,
     context: AdapterContext,
     sink: Option<catalog_sink::Sink>,
+    sent_bytes: usize,
+    kept_bytes: usize,
 }
 
 impl AdapterSeam {
@@ -29,18 +31,11 @@ impl AdapterSeam {
     /// which is where it indexes.
     pub(crate) fn new(egress: Arc<Egress>, context: AdapterContext) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
-        Self {
-            egress,
-            context,
-            sink,
-        }
+        Self { egress, context, sink, sent_bytes: 0, kept_bytes: 0 }
     }
 
     pub(crate) fn take_staged(&mut self) -> Staged {
-        self.sink
-            .take()
-            .map(catalog_sink::Sink::into_staged)
-            .unwrap_or_default()
+        self.sink.take().map(catalog_sink::Sink::into_staged).unwrap_or_default()
     }
 }
 
@@ -84,10 +79,7 @@ fn host_failure(code: &str, message: impl Into<String>) -> wit::types::Failure {
 }
 
 fn egress_failure(error: &EgressError) -> wit::types::Failure {
-    wit::types::Failure {
-        retryable: error.retryable,
-        ..host_failure(error.code, error.message.clone())
-    }
+    wit::types::Failure { retryable: error.retryable, ..host_failure(error.code, error.message.clone()) }
 }
 
 /// A text from outside without control characters but newlines and tabs, and

@@ -22,17 +22,9 @@ impl session::Host for Guest<AdapterSeam> {
         expected: Option<Vec<u8>>,
         value: Option<Vec<u8>>,
     ) -> wasmtime::Result<bool> {
-        let fits = key.len() <= KEY_BYTES
-            && value
-                .as_ref()
-                .is_none_or(|value| value.len() <= VALUE_BYTES);
+        let fits = key.len() <= KEY_BYTES && value.as_ref().is_none_or(|value| value.len() <= VALUE_BYTES);
         let context = &self.seam.context;
         Ok(fits
-            && context.cache.swap(
-                &context.session,
-                key.as_bytes(),
-                expected.as_deref(),
-                value.as_deref(),
-            ))
+            && context.cache.swap(&context.session, key.as_bytes(), expected.as_deref(), value.as_deref()))
     }
 }

@@ -32,8 +32,5 @@ async fn list(
     Parameters(query): Parameters<ListQuery>,
 ) -> Answer {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-    ok(&app
-        .control
-        .workspace(&workspace)?
-        .audit(query.after, limit)?)
+    ok(&app.control.workspace(&workspace)?.audit(query.after, limit)?)
 }

@@ -27,12 +27,7 @@ async fn add(
     Segments(workspace): Segments<String>,
     Json(request): LargeJson<AddComponent>,
 ) -> Answer {
-    created(
-        &app.control
-            .workspace(&workspace)?
-            .add_component(&caller, request)
-            .await?,
-    )
+    created(&app.control.workspace(&workspace)?.add_component(&caller, request).await?)
 }
 
 async fn remove(
@@ -40,9 +35,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, name)): Segments<(String, String)>,
 ) -> Answer {
-    app.control
-        .workspace(&workspace)?
-        .remove_component(&caller, &name)
-        .await?;
+    app.control.workspace(&workspace)?.remove_component(&caller, &name).await?;
     nothing()
 }

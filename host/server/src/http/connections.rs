@@ -13,14 +13,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/workspaces/{workspace}/connections", list),
         Route::post("/v1/workspaces/{workspace}/connections", add),
-        Route::post(
-            "/v1/workspaces/{workspace}/connections/{source}/{name}/check",
-            check,
-        ),
-        Route::delete(
-            "/v1/workspaces/{workspace}/connections/{source}/{name}",
-            remove,
-        ),
+        Route::post("/v1/workspaces/{workspace}/connections/{source}/{name}/check", check),
+        Route::delete("/v1/workspaces/{workspace}/connections/{source}/{name}", remove),
     ]
 }
 
@@ -34,12 +28,7 @@ async fn add(
     Segments(workspace): Segments<String>,
     Json(request): Json<AddConnection>,
 ) -> Answer {
-    created(
-        &app.control
-            .workspace(&workspace)?
-            .add_connection(&caller, request)
-            .await?,
-    )
+    created(&app.control.workspace(&workspace)?.add_connection(&caller, request).await?)
 }
 
 async fn check(
@@ -48,11 +37,7 @@ async fn check(
     Segments((workspace, source, name)): Segments<(String, String, String)>,
     _: Nothing,
 ) -> Answer {
-    ok(&app
-        .control
-        .workspace(&workspace)?
-        .check_connection(&caller, &source, &name)
-        .await?)
+    ok(&app.control.workspace(&workspace)?.check_connection(&caller, &source, &name).await?)
 }
 
 async fn remove(
@@ -60,9 +45,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, source, name)): Segments<(String, String, String)>,
 ) -> Answer {
-    app.control
-        .workspace(&workspace)?
-        .remove_connection(&caller, &source, &name)
-        .await?;
+    app.control.workspace(&workspace)?.remove_connection(&caller, &source, &name).await?;
     nothing()
 }

@@ -30,12 +30,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         // Only a request that did not pass the door has none.
-        parts
-            .extensions
-            .get::<Arc<Caller>>()
-            .cloned()
-            .map(Self)
-            .ok_or_else(Failure::unauthorized)
+        parts.extensions.get::<Arc<Caller>>().cloned().map(Self).ok_or_else(Failure::unauthorized)
     }
 }
 
@@ -47,13 +42,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let path = Path::<T>::from_request_parts(parts, state).await;
-        path.map(|Path(segments)| Self(segments))
-            .map_err(|rejection| {
-                Failure::invalid_request(format!(
-                    "the path can't be read: {}",
-                    rejection.body_text()
-                ))
-            })
+        path.map(|Path(segments)| Self(segments)).map_err(|rejection| {
+            Failure::invalid_request(format!("the path can't be read: {}", rejection.body_text()))
+        })
     }
 }
 
@@ -64,14 +55,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Parameters<T> 
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
-        Query::try_from_uri(&parts.uri)
-            .map(|Query(query)| Self(query))
-            .map_err(|rejection| {
-                Failure::invalid_request(format!(
-                    "the query can't be read: {}",
-                    rejection.body_text()
-                ))
-            })
+        Query::try_from_uri(&parts.uri).map(|Query(query)| Self(query)).map_err(|rejection| {
+            Failure::invalid_request(format!("the query can't be read: {}", rejection.body_text()))
+        })
     }
 }
 
@@ -103,9 +89,7 @@ impl<S: Send + Sync> FromRequest<S> for Nothing {
         let bytes = read(&parts.headers, body, 1024).await?;
         match bytes.trim_ascii() {
             b"" | b"{}" => Ok(Self),
-            _ => Err(Failure::invalid_request(
-                "this path takes no body: send none, or {}".to_owned(),
-            )),
+            _ => Err(Failure::invalid_request("this path takes no body: send none, or {}".to_owned())),
         }
     }
 }
@@ -114,26 +98,14 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(());
     };
-    let media_type = value
-        .to_str()
-        .unwrap_or("")
-        .split(';')
-        .next()
-        .unwrap_or("")
-        .trim();
+    let media_type = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
     let json = media_type.eq_ignore_ascii_case("application/json")
         || media_type.len() > 5 && media_type.to_ascii_lowercase().ends_with("+json");
-    if json {
-        Ok(())
-    } else {
-        Err(Failure::wrong_media_type())
-    }
+    if json { Ok(()) } else { Err(Failure::wrong_media_type()) }
 }
 
 async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
-    let said = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limit as u64) {
         return Err(Failure::too_large(limit));
     }
@@ -180,10 +152,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
 fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Failure {
     let mut details = json!({ "line": error.line(), "column": error.column() });
     if error.is_syntax() || error.is_eof() {
-        return Failure::invalid_json(
-            format!("the request's body is no valid JSON: {error}"),
-            details,
-        );
+        return Failure::invalid_json(format!("the request's body is no valid JSON: {error}"), details);
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let field = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
@@ -191,16 +160,10 @@ fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Fail
         Ok(_) => ".".to_owned(),
     };
     if field == "." {
-        return Failure::invalid_field(
-            format!("the request's body does not fit: {error}"),
-            details,
-        );
+        return Failure::invalid_field(format!("the request's body does not fit: {error}"), details);
     }
     details["field"] = field.as_str().into();
-    Failure::invalid_field(
-        format!("the request's body does not fit, at `{field}`: {error}"),
-        details,
-    )
+    Failure::invalid_field(format!("the request's body does not fit, at `{field}`: {error}"), details)
 }
 
 #[cfg(test)]
@@ -224,8 +187,7 @@ mod tests {
 
     #[track_caller]
     fn refused(body: &str, expect: &str) {
-        let line =
-            String::from_utf8(parse::<Body1>(body.as_bytes()).unwrap_err().to_line()).unwrap();
+        let line = String::from_utf8(parse::<Body1>(body.as_bytes()).unwrap_err().to_line()).unwrap();
         assert!(line.contains(expect), "{line}");
     }
 
@@ -236,19 +198,12 @@ mod tests {
         refused("{\"outer\":{\"count\":1}", "EOF");
         refused("{\"outer\":{\"count\":\"x\"}}", "at `outer.count`");
         refused("{\"outer\":{\"count\":999}}", "at `outer.count`");
-        refused(
-            "{\"outer\":{\"count\":1,\"more\":2}}",
-            "unknown field `more`",
-        );
+        refused("{\"outer\":{\"count\":1,\"more\":2}}", "unknown field `more`");
         refused("{\"outer\":{\"count\":1},\"x\":1}", "unknown field `x`");
         refused("{}", "missing field `outer`");
         refused("[]", "does not fit");
         let deep = parse::<serde_json::Value>("[".repeat(100_000).as_bytes()).unwrap_err();
-        assert!(
-            String::from_utf8(deep.to_line())
-                .unwrap()
-                .contains("recursion limit")
-        );
+        assert!(String::from_utf8(deep.to_line()).unwrap().contains("recursion limit"));
     }
 
     fn request(length: Option<&str>, media_type: Option<&str>, body: Body) -> Request {
@@ -265,64 +220,32 @@ mod tests {
 
     async fn outcome<const LIMIT: usize>(request: Request) -> Result<serde_json::Value, String> {
         let json = Json::<serde_json::Value, LIMIT>::from_request(request, &()).await;
-        json.map(|Json(value)| value)
-            .map_err(|failure| String::from_utf8(failure.to_line()).unwrap())
+        json.map(|Json(value)| value).map_err(|failure| String::from_utf8(failure.to_line()).unwrap())
     }
 
     fn pieces(pieces: &'static [&'static str]) -> Body {
-        let pieces = pieces
-            .iter()
-            .map(|piece| Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())));
+        let pieces = pieces.iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from_static(piece.as_bytes())));
         Body::from_stream(futures::stream::iter(pieces))
     }
 
     #[tokio::test]
     async fn bodies_are_bounded_whatever_they_say() {
-        let small = request(
-            None,
-            Some("application/json; charset=utf-8"),
-            pieces(&["[1", ",2", "]"]),
-        );
-        assert_eq!(
-            outcome::<8>(small).await.unwrap(),
-            serde_json::json!([1, 2])
-        );
+        let small = request(None, Some("application/json; charset=utf-8"), pieces(&["[1", ",2", "]"]));
+        assert_eq!(outcome::<8>(small).await.unwrap(), serde_json::json!([1, 2]));
         let said = request(Some("9"), None, Body::empty());
         assert!(outcome::<8>(said).await.unwrap_err().contains("too-large"));
         let unsaid = request(None, None, pieces(&["[1", ",2,3,4", "]"]));
-        assert!(
-            outcome::<8>(unsaid)
-                .await
-                .unwrap_err()
-                .contains("\"limit_bytes\":8")
-        );
+        assert!(outcome::<8>(unsaid).await.unwrap_err().contains("\"limit_bytes\":8"));
         let text = request(None, Some("text/plain"), pieces(&["[]"]));
-        assert!(
-            outcome::<8>(text)
-                .await
-                .unwrap_err()
-                .contains("unsupported-media-type")
-        );
+        assert!(outcome::<8>(text).await.unwrap_err().contains("unsupported-media-type"));
         let json = request(None, Some("application/problem+json"), pieces(&["[]"]));
         assert!(outcome::<8>(json).await.is_ok());
     }
 
     #[tokio::test]
     async fn where_no_body_is_taken_none_is_ignored() {
-        assert!(
-            Nothing::from_request(Request::new(Body::empty()), &())
-                .await
-                .is_ok()
-        );
-        assert!(
-            Nothing::from_request(Request::new(Body::from(" {} ")), &())
-                .await
-                .is_ok()
-        );
-        assert!(
-            Nothing::from_request(Request::new(Body::from("{\"a\":1}")), &())
-                .await
-                .is_err()
-        );
+        assert!(Nothing::from_request(Request::new(Body::empty()), &()).await.is_ok());
+        assert!(Nothing::from_request(Request::new(Body::from(" {} ")), &()).await.is_ok());
+        assert!(Nothing::from_request(Request::new(Body::from("{\"a\":1}")), &()).await.is_err());
     }
 }

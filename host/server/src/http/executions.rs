@@ -27,14 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// 202 while it waits for somebody, 200 once it has settled.
 pub(super) fn answer(view: &ExecutionView) -> Answer {
     let waits = view.status == "waiting_for_interaction";
-    json(
-        if waits {
-            StatusCode::ACCEPTED
-        } else {
-            StatusCode::OK
-        },
-        view,
-    )
+    json(if waits { StatusCode::ACCEPTED } else { StatusCode::OK }, view)
 }
 
 #[derive(Debug, Deserialize)]
@@ -51,13 +44,7 @@ async fn list(
     Parameters(query): Parameters<ListQuery>,
 ) -> Answer {
     let workspace = app.control.workspace(&workspace)?;
-    ok(&workspace
-        .executions_page(
-            query.limit,
-            query.cursor.as_deref(),
-            query.status.as_deref(),
-        )
-        .await?)
+    ok(&workspace.executions_page(query.limit, query.cursor.as_deref(), query.status.as_deref()).await?)
 }
 
 async fn run(
@@ -66,25 +53,14 @@ async fn run(
     Segments(workspace): Segments<String>,
     Json(request): Json<RunCode>,
 ) -> Answer {
-    answer(
-        &app.control
-            .workspace(&workspace)?
-            .run(&caller, request)
-            .await?,
-    )
+    answer(&app.control.workspace(&workspace)?.run(&caller, request).await?)
 }
 
-async fn show(
-    State(app): State<Arc<App>>,
-    Segments((workspace, id)): Segments<(String, String)>,
-) -> Answer {
+async fn show(State(app): State<Arc<App>>, Segments((workspace, id)): Segments<(String, String)>) -> Answer {
     ok(&app.control.workspace(&workspace)?.execution(&id).await?)
 }
 
-async fn trace(
-    State(app): State<Arc<App>>,
-    Segments((workspace, id)): Segments<(String, String)>,
-) -> Answer {
+async fn trace(State(app): State<Arc<App>>, Segments((workspace, id)): Segments<(String, String)>) -> Answer {
     ok(&app.control.workspace(&workspace)?.trace(&id).await?)
 }
 
@@ -94,12 +70,7 @@ async fn resume(
     Segments((workspace, id)): Segments<(String, String)>,
     Json(request): Json<Resume>,
 ) -> Answer {
-    answer(
-        &app.control
-            .workspace(&workspace)?
-            .resume(&caller, &id, request)
-            .await?,
-    )
+    answer(&app.control.workspace(&workspace)?.resume(&caller, &id, request).await?)
 }
 
 async fn cancel(
@@ -108,12 +79,7 @@ async fn cancel(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(
-        &app.control
-            .workspace(&workspace)?
-            .cancel(&caller, &id)
-            .await?,
-    )
+    answer(&app.control.workspace(&workspace)?.cancel(&caller, &id).await?)
 }
 
 async fn rerun(
@@ -122,17 +88,9 @@ async fn rerun(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(
-        &app.control
-            .workspace(&workspace)?
-            .rerun(&caller, &id)
-            .await?,
-    )
+    answer(&app.control.workspace(&workspace)?.rerun(&caller, &id).await?)
 }
 
-async fn interactions(
-    State(app): State<Arc<App>>,
-    Segments(workspace): Segments<String>,
-) -> Answer {
+async fn interactions(State(app): State<Arc<App>>, Segments(workspace): Segments<String>) -> Answer {
     items(app.control.workspace(&workspace)?.interactions()?)
 }

@@ -37,17 +37,8 @@ struct Envelope<'b> {
 
 impl Failure {
     fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        let body = Body {
-            code: code.into(),
-            message: message.into(),
-            hint: None,
-            details: None,
-        };
-        Self {
-            status,
-            body: Box::new(body),
-            header: None,
-        }
+        let body = Body { code: code.into(), message: message.into(), hint: None, details: None };
+        Self { status, body: Box::new(body), header: None }
     }
 
     fn hint(mut self, hint: &'static str) -> Self {
@@ -61,16 +52,10 @@ impl Failure {
     }
 
     pub(crate) fn unauthorized() -> Self {
-        let mut failure = Self::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "the request carries no valid token",
-        )
-        .hint("send `Authorization: Bearer TOKEN`; the owner's is in the file `token` of the home");
-        failure.header = Some((
-            WWW_AUTHENTICATE,
-            HeaderValue::from_static("Bearer realm=\"executor\""),
-        ));
+        let mut failure =
+            Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no valid token")
+                .hint("send `Authorization: Bearer TOKEN`; the owner's is in the file `token` of the home");
+        failure.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"executor\"")));
         failure
     }
 
@@ -80,30 +65,18 @@ impl Failure {
     }
 
     pub(crate) fn origin_denied() -> Self {
-        Self::new(
-            StatusCode::FORBIDDEN,
-            "origin-denied",
-            "the request was made by another site",
-        )
-        .hint("a site of yours is allowed by --allow-host NAME")
+        Self::new(StatusCode::FORBIDDEN, "origin-denied", "the request was made by another site")
+            .hint("a site of yours is allowed by --allow-host NAME")
     }
 
     pub(crate) fn no_route() -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            "no-route",
-            "there is no such path in this API",
-        )
+        Self::new(StatusCode::NOT_FOUND, "no-route", "there is no such path in this API")
     }
 
     /// `Allow` is added by the router, which knows the path's methods.
     pub(crate) fn wrong_method() -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method-not-allowed",
-            "the path does not take this method",
-        )
-        .hint("the Allow header names those that it takes")
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "the path does not take this method")
+            .hint("the Allow header names those that it takes")
     }
 
     pub(crate) fn too_large(limit_bytes: usize) -> Self {
@@ -118,11 +91,7 @@ impl Failure {
     }
 
     pub(crate) fn body_lost() -> Self {
-        Self::new(
-            StatusCode::BAD_REQUEST,
-            "invalid-request",
-            "the request's body ended early",
-        )
+        Self::new(StatusCode::BAD_REQUEST, "invalid-request", "the request's body ended early")
     }
 
     pub(crate) fn wrong_media_type() -> Self {
@@ -164,8 +133,7 @@ impl Failure {
     }
 
     fn json(&self) -> Vec<u8> {
-        serde_json::to_vec(&Envelope { error: &self.body })
-            .expect("texts and JSON values can be written")
+        serde_json::to_vec(&Envelope { error: &self.body }).expect("texts and JSON values can be written")
     }
 }
 
@@ -187,11 +155,7 @@ impl From<Problem> for Failure {
             hint: problem.hint.map(Cow::Owned),
             details: problem.details,
         };
-        Self {
-            status,
-            body: Box::new(body),
-            header: None,
-        }
+        Self { status, body: Box::new(body), header: None }
     }
 }
 
@@ -224,11 +188,7 @@ mod tests {
         let problem = Problem::new(ProblemKind::Conflict, "source-exists", "no").hint("rename it");
         let failure = Failure::from(problem);
         assert_eq!(failure.status, StatusCode::CONFLICT);
-        assert!(
-            String::from_utf8(failure.to_line())
-                .unwrap()
-                .ends_with("\"hint\":\"rename it\"}}\n")
-        );
+        assert!(String::from_utf8(failure.to_line()).unwrap().ends_with("\"hint\":\"rename it\"}}\n"));
     }
 
     #[test]

@@ -16,8 +16,5 @@ struct Health {
 }
 
 async fn show() -> Answer {
-    ok(&Health {
-        status: "ok",
-        version: env!("CARGO_PKG_VERSION"),
-    })
+    ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }

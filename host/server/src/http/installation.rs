@@ -29,10 +29,7 @@ struct Installation<'a> {
 }
 
 async fn show(State(app): State<Arc<App>>) -> Answer {
-    ok(&Installation {
-        installation: app.control.installation(),
-        address: &app.address,
-    })
+    ok(&Installation { installation: app.control.installation(), address: &app.address })
 }
 
 async fn shutdown(State(app): State<Arc<App>>, _: Nothing) -> Answer {
@@ -46,9 +43,7 @@ struct Doctor {
 }
 
 async fn doctor(State(app): State<Arc<App>>) -> Answer {
-    ok(&Doctor {
-        checks: app.control.doctor().await,
-    })
+    ok(&Doctor { checks: app.control.doctor().await })
 }
 
 #[derive(Serialize)]
@@ -57,7 +52,5 @@ struct Config {
 }
 
 async fn config(State(app): State<Arc<App>>) -> Answer {
-    ok(&Config {
-        settings: app.control.settings(),
-    })
+    ok(&Config { settings: app.control.settings() })
 }

@@ -57,16 +57,8 @@ impl Route {
         Self::new(Method::DELETE, path, handler)
     }
 
-    fn new<T: 'static>(
-        method: Method,
-        path: &'static str,
-        handler: impl Handler<T, Arc<App>>,
-    ) -> Self {
-        Self {
-            method,
-            path,
-            handler: Box::new(|filter| on(filter, handler)),
-        }
+    fn new<T: 'static>(method: Method, path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self { method, path, handler: Box::new(|filter| on(filter, handler)) }
     }
 }
 
@@ -90,8 +82,7 @@ fn routes() -> Vec<Route> {
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
-        let filter =
-            MethodFilter::try_from(route.method).expect("the table has common methods alone");
+        let filter = MethodFilter::try_from(route.method).expect("the table has common methods alone");
         router = router.route(route.path, (route.handler)(filter));
     }
     router
@@ -103,8 +94,5 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Method and a path of every route, its parameters filled in.
 #[cfg(test)]
 pub(crate) fn test_routes() -> Vec<(String, String)> {
-    routes()
-        .iter()
-        .map(|route| (route.method.to_string(), route.path.replace(['{', '}'], "")))
-        .collect()
+    routes().iter().map(|route| (route.method.to_string(), route.path.replace(['{', '}'], ""))).collect()
 }

@@ -29,12 +29,7 @@ async fn add(
     Segments(workspace): Segments<String>,
     Json(request): Json<AddPolicy>,
 ) -> Answer {
-    created(
-        &app.control
-            .workspace(&workspace)?
-            .add_policy(&caller, request)
-            .await?,
-    )
+    created(&app.control.workspace(&workspace)?.add_policy(&caller, request).await?)
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,10 +44,7 @@ async fn test(
     Segments(workspace): Segments<String>,
     Json(request): Json<TestRequest>,
 ) -> Answer {
-    ok(&app
-        .control
-        .workspace(&workspace)?
-        .test_policy(&request.path, request.connection.as_deref())?)
+    ok(&app.control.workspace(&workspace)?.test_policy(&request.path, request.connection.as_deref())?)
 }
 
 async fn remove(
@@ -60,9 +52,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, id)): Segments<(String, String)>,
 ) -> Answer {
-    app.control
-        .workspace(&workspace)?
-        .remove_policy(&caller, &id)
-        .await?;
+    app.control.workspace(&workspace)?.remove_policy(&caller, &id).await?;
     nothing()
 }

@@ -17,10 +17,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/workspaces/{workspace}/sources/detect", detect),
         Route::get("/v1/workspaces/{workspace}/sources/{source}", show),
         Route::delete("/v1/workspaces/{workspace}/sources/{source}", remove),
-        Route::post(
-            "/v1/workspaces/{workspace}/sources/{source}/refresh",
-            refresh,
-        ),
+        Route::post("/v1/workspaces/{workspace}/sources/{source}/refresh", refresh),
     ]
 }
 
@@ -72,9 +69,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    app.control
-        .workspace(&workspace)?
-        .remove_source(&caller, &source)
-        .await?;
+    app.control.workspace(&workspace)?.remove_source(&caller, &source).await?;
     nothing()
 }

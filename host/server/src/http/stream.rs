@@ -56,37 +56,23 @@ where
         // A reader that is behind gets the later ones.
         let _ = sender.try_send(view);
     });
-    let work = AssertUnwindSafe(work(sink))
-        .catch_unwind()
-        .map(|outcome| match outcome {
-            Ok(Ok(result)) => line(&Outcome { result: &result }),
-            Ok(Err(problem)) => Failure::from(problem).to_line(),
-            Err(panic) => panicked(panic.as_ref()).to_line(),
-        });
+    let work = AssertUnwindSafe(work(sink)).catch_unwind().map(|outcome| match outcome {
+        Ok(Ok(result)) => line(&Outcome { result: &result }),
+        Ok(Err(problem)) => Failure::from(problem).to_line(),
+        Err(panic) => panicked(panic.as_ref()).to_line(),
+    });
     let mut response = Response::new(Body::from_stream(lines(receiver, Box::pin(work))));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
-    response
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
 fn wants_lines(headers: &HeaderMap) -> bool {
-    let accepted = headers
-        .get(ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("");
-    accepted.split(',').any(|media_type| {
-        media_type
-            .split(';')
-            .next()
-            .unwrap_or("")
-            .trim()
-            .eq_ignore_ascii_case(LINES)
-    })
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+    accepted
+        .split(',')
+        .any(|media_type| media_type.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(LINES))
 }
 
 type Work = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
@@ -111,8 +97,8 @@ fn lines(
 }
 
 fn line(value: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(value)
-        .unwrap_or_else(|error| Failure::broken(&error.to_string()).to_line());
+    let mut line =
+        serde_json::to_vec(value).unwrap_or_else(|error| Failure::broken(&error.to_string()).to_line());
     line.push(b'\n');
     line
 }
@@ -137,11 +123,7 @@ mod tests {
     }
 
     fn view(done: u64) -> ProgressView {
-        ProgressView {
-            done,
-            total: Some(9),
-            what: "tools".into(),
-        }
+        ProgressView { done, total: Some(9), what: "tools".into() }
     }
 
     #[tokio::test]
@@ -153,22 +135,13 @@ mod tests {
             tokio::task::yield_now().await;
             Ok(7)
         };
-        let (status, lines) = text(
-            answer(
-                &asking("text/html, application/x-ndjson;q=1"),
-                StatusCode::CREATED,
-                work,
-            )
-            .await,
-        )
-        .await;
+        let (status, lines) =
+            text(answer(&asking("text/html, application/x-ndjson;q=1"), StatusCode::CREATED, work).await)
+                .await;
         assert_eq!(status, StatusCode::CREATED);
         let lines: Vec<&str> = lines.lines().collect();
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert_eq!(
-            lines[0],
-            r#"{"progress":{"done":1,"total":9,"what":"tools"}}"#
-        );
+        assert_eq!(lines[0], r#"{"progress":{"done":1,"total":9,"what":"tools"}}"#);
         assert_eq!(lines[2], r#"{"result":7}"#);
         let (_, whole) = text(answer(&HeaderMap::new(), StatusCode::CREATED, work).await).await;
         assert_eq!(whole, "7");
@@ -176,16 +149,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_the_last_line_and_a_panic_one_too() {
-        let failing =
-            |_| async { Err::<u8, _>(Problem::new(ProblemKind::Conflict, "source-exists", "no")) };
-        let (status, lines) =
-            text(answer(&asking(LINES), StatusCode::CREATED, failing).await).await;
+        let failing = |_| async { Err::<u8, _>(Problem::new(ProblemKind::Conflict, "source-exists", "no")) };
+        let (status, lines) = text(answer(&asking(LINES), StatusCode::CREATED, failing).await).await;
         assert_eq!(
             (status, lines.as_str()),
-            (
-                StatusCode::CREATED,
-                "{\"error\":{\"code\":\"source-exists\",\"message\":\"no\"}}\n"
-            )
+            (StatusCode::CREATED, "{\"error\":{\"code\":\"source-exists\",\"message\":\"no\"}}\n")
         );
         let (status, _) = text(answer(&HeaderMap::new(), StatusCode::CREATED, failing).await).await;
         assert_eq!(status, StatusCode::CONFLICT);

@@ -23,11 +23,7 @@ async fn search(
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<ToolQuery>,
 ) -> Answer {
-    ok(&app
-        .control
-        .workspace(&workspace)?
-        .search_tools(query)
-        .await?)
+    ok(&app.control.workspace(&workspace)?.search_tools(query).await?)
 }
 
 async fn describe(
@@ -35,11 +31,7 @@ async fn describe(
     Segments((workspace, path)): Segments<(String, String)>,
     Parameters(options): Parameters<DescribeOptions>,
 ) -> Answer {
-    ok(&app
-        .control
-        .workspace(&workspace)?
-        .describe_tool(&path, options)
-        .await?)
+    ok(&app.control.workspace(&workspace)?.describe_tool(&path, options).await?)
 }
 
 async fn call(

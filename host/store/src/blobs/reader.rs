@@ -41,9 +41,7 @@ impl BlobReader {
     /// The file could not be read, or is shorter than it was.
     pub fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = self.row.size.saturating_sub(offset);
-        let length = length
-            .min(BLOB_READ_LIMIT_BYTES)
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        let length = length.min(BLOB_READ_LIMIT_BYTES).min(usize::try_from(left).unwrap_or(usize::MAX));
         let mut bytes = vec![0; length];
         self.file.read_exact_at(&mut bytes, offset).at(&self.path)?;
         Ok(bytes)

@@ -20,9 +20,7 @@ async fn stored(blobs: &Blobs, bytes: &[u8]) -> BlobRow {
 }
 
 fn incoming(blobs: &Blobs) -> usize {
-    fs::read_dir(blobs.inner.directory.join("incoming"))
-        .unwrap()
-        .count()
+    fs::read_dir(blobs.inner.directory.join("incoming")).unwrap().count()
 }
 
 #[tokio::test]
@@ -48,10 +46,7 @@ async fn a_blob_is_read_back_by_its_reference_and_range() {
     for (offset, length, expected) in cases {
         assert_eq!(reader.read(offset, length).unwrap(), expected);
     }
-    let mode = fs::metadata(blobs.inner.path(&row.digest))
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = fs::metadata(blobs.inner.path(&row.digest)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
@@ -84,19 +79,13 @@ async fn a_blob_over_its_limit_is_refused_and_what_fits_is_kept() {
     let mut writer = blobs.create_bounded(None, None, 4).unwrap();
     writer.append(b"abc").unwrap();
     let error = writer.append(b"de").unwrap_err();
-    assert!(
-        matches!(error, StoreError::TooLarge { limit_bytes: 4, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::TooLarge { limit_bytes: 4, .. }), "{error}");
     writer.append(b"d").unwrap();
     assert_eq!(writer.finish(1).await.unwrap().digest, Digest::of(b"abcd"));
     let long = "n".repeat(100_000);
     let writer = blobs.create(Some(&long), Some(&long)).unwrap();
     let row = writer.finish(1).await.unwrap();
-    assert_eq!(
-        (row.name.unwrap().len(), row.media_type.unwrap().len()),
-        (255, 255)
-    );
+    assert_eq!((row.name.unwrap().len(), row.media_type.unwrap().len()), (255, 255));
     assert_eq!((row.digest, row.size), (Digest::of(b""), 0));
 }
 
@@ -147,14 +136,7 @@ fn only_a_reference_is_one() {
     assert_eq!(parse_blob_reference(&blob_reference(&digest)), Ok(digest));
     let plain = digest.to_string();
     let doubled = format!("blob:{plain}");
-    for text in [
-        "",
-        "blob:",
-        "blob:../../token",
-        &plain,
-        &doubled,
-        &digest.hex(),
-    ] {
+    for text in ["", "blob:", "blob:../../token", &plain, &doubled, &digest.hex()] {
         assert_eq!(parse_blob_reference(text), Err(DigestError), "{text}");
     }
 }

@@ -65,10 +65,7 @@ impl BlobWriter {
         self.expect_whole()?;
         let size = self.size.saturating_add(bytes.len() as u64);
         if size > self.limit_bytes {
-            return Err(StoreError::TooLarge {
-                what: "this file".to_owned(),
-                limit_bytes: self.limit_bytes,
-            });
+            return Err(StoreError::TooLarge { what: "this file".to_owned(), limit_bytes: self.limit_bytes });
         }
         if let Err(error) = self.file.as_ref().write_all(bytes) {
             self.broken = true;
@@ -95,9 +92,7 @@ impl BlobWriter {
         let path = self.incoming.path.clone();
         let file = Arc::clone(&self.file);
         let synced = tokio::task::spawn_blocking(move || file.sync_all()).await;
-        synced
-            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
-            .at(&path)?;
+        synced.unwrap_or_else(|error| Err(std::io::Error::other(error))).at(&path)?;
         let row = BlobRow {
             digest: Digest::from_bytes(self.hash.finalize().into()),
             size: self.size,

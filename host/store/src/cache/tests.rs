@@ -103,12 +103,7 @@ fn a_long_value_whose_file_is_damaged_is_forgotten() {
     let long = vec![7; 5000];
     assert!(cache.put("a", b"key", &long));
     let directory = path.join("0/long");
-    let file = fs::read_dir(&directory)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let file = fs::read_dir(&directory).unwrap().next().unwrap().unwrap().path();
     fs::write(&file, &long[1..]).unwrap();
     assert_eq!(cache.get("a", b"key"), None);
     fs::remove_file(&file).unwrap();
@@ -169,10 +164,7 @@ fn a_damaged_cache_is_removed_at_open() {
     let damages: [fn(&Path); 4] = [
         |path| fs::write(path.join("0/conf"), b"nonsense").unwrap(),
         |path| {
-            let file = fs::OpenOptions::new()
-                .write(true)
-                .open(path.join("0/db"))
-                .unwrap();
+            let file = fs::OpenOptions::new().write(true).open(path.join("0/db")).unwrap();
             file.set_len(700).unwrap();
         },
         |path| fs::write(path.join("0/db"), vec![0xa5; 600_000]).unwrap(),

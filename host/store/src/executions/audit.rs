@@ -75,16 +75,10 @@ impl Executions {
     /// The first record that does not hold, or could not be read.
     pub fn verify_audit(&self) -> std::result::Result<u64, AuditFault> {
         let unreadable = |sequence| {
-            move |error: crate::error::StoreError| AuditFault {
-                sequence,
-                what: error.to_string(),
-            }
+            move |error: crate::error::StoreError| AuditFault { sequence, what: error.to_string() }
         };
         let (head, beyond) = self.audit_head().map_err(unreadable(0))?;
-        let mut last = Head {
-            sequence: 0,
-            hash: Digest::from_bytes([0; 32]),
-        };
+        let mut last = Head { sequence: 0, hash: Digest::from_bytes([0; 32]) };
         while last.sequence < head.sequence {
             let next = last.sequence + 1;
             let rows = self.audit(last.sequence, PAGE).map_err(unreadable(next))?;
@@ -120,10 +114,7 @@ impl Executions {
                 EXISTS (SELECT 1 FROM audit WHERE audit.sequence > audit_head.sequence)
                 FROM audit_head";
             let found = sql::first(connection, sql, [], |row| {
-                let head = Head {
-                    sequence: row.unsigned()?,
-                    hash: row.get()?,
-                };
+                let head = Head { sequence: row.unsigned()?, hash: row.get()? };
                 Ok((head, row.get()?))
             })?;
             found.ok_or_else(|| Fault::corrupt("the audit log has no head"))
@@ -155,10 +146,7 @@ impl Head {
 }
 
 fn missing(sequence: u64) -> AuditFault {
-    AuditFault {
-        sequence,
-        what: "it is missing".to_owned(),
-    }
+    AuditFault { sequence, what: "it is missing".to_owned() }
 }
 
 pub(super) fn chained(previous: &Digest, sequence: u64, at_ms: i64, body: &str) -> Digest {
@@ -170,17 +158,10 @@ pub(super) fn chained(previous: &Digest, sequence: u64, at_ms: i64, body: &str) 
     Digest::from_bytes(hash.finalize().into())
 }
 
-pub(super) fn append(
-    connection: &Connection,
-    record: &AuditRecord,
-) -> std::result::Result<(), Fault> {
+pub(super) fn append(connection: &Connection, record: &AuditRecord) -> std::result::Result<(), Fault> {
     let sql = "SELECT sequence, hash FROM audit_head";
-    let head = sql::first(connection, sql, [], |row| {
-        Ok(Head {
-            sequence: row.unsigned()?,
-            hash: row.get()?,
-        })
-    })?;
+    let head =
+        sql::first(connection, sql, [], |row| Ok(Head { sequence: row.unsigned()?, hash: row.get()? }))?;
     let head = head.ok_or_else(|| Fault::corrupt("the audit log has no head"))?;
     let sequence = head.sequence + 1;
     let hash = chained(&head.hash, sequence, record.at_ms, &record.body);

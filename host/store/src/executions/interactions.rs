@@ -43,8 +43,7 @@ impl Executions {
     /// The database could not be read.
     pub fn interactions(&self, execution: &ExecutionId) -> Result<Vec<InteractionRow>> {
         self.read("reading interactions", |connection| {
-            let sql =
-                "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
+            let sql = "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
                 created_ms, answered_ms, answered_by FROM interactions
                 WHERE execution = ?1 ORDER BY id";
             sql::all(connection, sql, [execution], read_row)
@@ -57,8 +56,7 @@ impl Executions {
     /// The database could not be read.
     pub fn interaction(&self, id: &InteractionId) -> Result<Option<InteractionRow>> {
         self.read("reading an interaction", |connection| {
-            let sql =
-                "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
+            let sql = "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
                 created_ms, answered_ms, answered_by FROM interactions WHERE id = ?1";
             sql::first(connection, sql, [id], read_row)
         })
@@ -71,8 +69,7 @@ impl Executions {
     pub fn pending_interactions(&self, limit: usize) -> Result<Vec<InteractionRow>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read("reading pending interactions", |connection| {
-            let sql =
-                "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
+            let sql = "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
                 created_ms, answered_ms, answered_by FROM interactions
                 WHERE status = 'pending' ORDER BY id LIMIT ?1";
             sql::all(connection, sql, [limit], read_row)
@@ -118,10 +115,7 @@ pub(super) fn ask(connection: &Connection, row: &InteractionRow) -> std::result:
     if sql::execute(connection, sql, params)? == 1 {
         Ok(())
     } else {
-        Err(Fault::conflict(format!(
-            "interaction {} was asked already",
-            row.id
-        )))
+        Err(Fault::conflict(format!("interaction {} was asked already", row.id)))
     }
 }
 
@@ -141,22 +135,14 @@ pub(super) fn answer(
 ) -> std::result::Result<(), Fault> {
     let sql = "UPDATE interactions SET status = ?3, answer = ?4, answered_by = ?5, answered_ms = ?6
         WHERE id = ?1 AND status = ?2";
-    let params = params![
-        id,
-        expected,
-        answered.status,
-        answered.answer,
-        answered.answered_by,
-        answered.at_ms
-    ];
+    let params =
+        params![id, expected, answered.status, answered.answer, answered.answered_by, answered.at_ms];
     if sql::execute(connection, sql, params)? == 1 {
         return Ok(());
     }
     let sql = "SELECT status FROM interactions WHERE id = ?1";
     match sql::first(connection, sql, [id], |row| row.get::<String>())? {
-        Some(status) => Err(Fault::conflict(format!(
-            "interaction {id} is {status}, not {expected}"
-        ))),
+        Some(status) => Err(Fault::conflict(format!("interaction {id} is {status}, not {expected}"))),
         None => Err(Fault::not_found(format!("interaction {id}"))),
     }
 }

@@ -77,9 +77,7 @@ impl Executions {
         self.read("reading recorded values", |connection| {
             let sql = "SELECT kind, ordinal, value FROM recorded_values
                 WHERE execution = ?1 ORDER BY kind, ordinal";
-            sql::all(connection, sql, [id], |row| {
-                Ok((row.get()?, row.unsigned()?, row.get()?))
-            })
+            sql::all(connection, sql, [id], |row| Ok((row.get()?, row.unsigned()?, row.get()?)))
         })
     }
 
@@ -131,7 +129,8 @@ pub(super) fn put_intent(connection: &Connection, row: &CallRow) -> std::result:
         args = excluded.args, options = excluded.options, write = excluded.write,
         idempotent = excluded.idempotent, intent_ms = excluded.intent_ms,
         outcome = excluded.outcome, outcome_ms = excluded.outcome_ms,
-        delivery = excluded.delivery WHERE calls.outcome IS NULL";
+        delivery = excluded.delivery WHERE calls.outcome IS NULL
+        AND (calls.intent_ms = 0 OR calls.idempotent OR excluded.outcome IS NOT NULL)";
     let params = params![
         row.id,
         bits(row.scope),
@@ -185,11 +184,7 @@ pub(super) fn put_delivery(
     let sql = "UPDATE calls SET delivery = ?4
         WHERE execution = ?1 AND scope = ?2 AND ordinal = ?3";
     let params = params![id, bits(scope), bits(ordinal), bits(delivery)];
-    if sql::execute(connection, sql, params)? == 1 {
-        Ok(())
-    } else {
-        Err(no_call(id, (scope, ordinal)))
-    }
+    if sql::execute(connection, sql, params)? == 1 { Ok(()) } else { Err(no_call(id, (scope, ordinal))) }
 }
 
 pub(super) fn put_value(
@@ -222,9 +217,7 @@ pub(super) fn put_output(
 }
 
 fn has_outcome(id: &ExecutionId, (scope, ordinal): (u64, u64)) -> Fault {
-    Fault::conflict(format!(
-        "call {scope}/{ordinal} of execution {id} has its outcome already"
-    ))
+    Fault::conflict(format!("call {scope}/{ordinal} of execution {id} has its outcome already"))
 }
 
 fn no_call(id: &ExecutionId, (scope, ordinal): (u64, u64)) -> Fault {

@@ -53,14 +53,7 @@ pub struct ExecutionRow {
 
 impl ExecutionRow {
     pub(super) fn weight_bytes(&self) -> usize {
-        let optional = [
-            &self.code,
-            &self.compiled,
-            &self.source_map,
-            &self.input,
-            &self.result,
-            &self.error,
-        ];
+        let optional = [&self.code, &self.compiled, &self.source_map, &self.input, &self.result, &self.error];
         let long: usize = optional.into_iter().flatten().map(String::len).sum();
         long + self.title.len()
     }
@@ -204,7 +197,8 @@ pub(super) fn settle(
     ending: &Ending<'_>,
 ) -> std::result::Result<(), Fault> {
     let sql = "UPDATE executions SET status = ?2, result = ?3, error = ?4, settled_ms = ?5,
-        changed_ms = ?5, fuel = ?6, memory_bytes = ?7, truncated = ?8 WHERE id = ?1";
+        changed_ms = ?5, fuel = ?6, memory_bytes = ?7, truncated = ?8 WHERE id = ?1
+        AND status IN ('pending', 'running', 'waiting_for_interaction')";
     let params = params![
         id,
         ending.status,
@@ -215,24 +209,29 @@ pub(super) fn settle(
         bits(ending.memory_bytes),
         ending.truncated
     ];
-    expect_one(sql::execute(connection, sql, params)?, id)
+    expect_one(connection, sql::execute(connection, sql, params)?, id)
 }
 
 pub(super) fn set_status(
     connection: &Connection,
     id: &ExecutionId,
+    expected: &str,
     status: &str,
     at_ms: i64,
 ) -> std::result::Result<(), Fault> {
-    let sql = "UPDATE executions SET status = ?2, changed_ms = ?3 WHERE id = ?1";
-    let changed = sql::execute(connection, sql, params![id, status, at_ms])?;
-    expect_one(changed, id)
+    let sql = "UPDATE executions SET status = ?3, changed_ms = ?4 WHERE id = ?1 AND status = ?2";
+    let changed = sql::execute(connection, sql, params![id, expected, status, at_ms])?;
+    expect_one(connection, changed, id)
 }
 
-fn expect_one(changed: usize, id: &ExecutionId) -> std::result::Result<(), Fault> {
+fn expect_one(connection: &Connection, changed: usize, id: &ExecutionId) -> std::result::Result<(), Fault> {
     if changed == 1 {
-        Ok(())
-    } else {
-        Err(Fault::not_found(format!("execution {id}")))
+        return Ok(());
     }
+    let sql = "SELECT status FROM executions WHERE id = ?1";
+    let found = sql::all(connection, sql, [id], |row| row.get::<String>())?;
+    Err(match found.first() {
+        Some(status) => Fault::conflict(format!("execution {id} is {status}")),
+        None => Fault::not_found(format!("execution {id}")),
+    })
 }

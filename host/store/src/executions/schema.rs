@@ -12,10 +12,7 @@ const SYNC_DELAY: Duration = Duration::from_millis(40);
 pub(super) const PLAN: Plan = Plan {
     steps: &[FORMAT_1],
     page_bytes: 4096,
-    sync: SyncPolicy::OnDemand {
-        mark: "UPDATE sync_mark SET count = count + 1",
-        delay: SYNC_DELAY,
-    },
+    sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
 
 /// Identifiers sort by time, so that rows of `executions` are appended, and

@@ -95,10 +95,7 @@ fn settle(time: i64) -> Change {
 }
 
 fn audit(text: &str) -> Change {
-    Change::Audit(AuditRecord {
-        at_ms: 1,
-        body: text.to_owned(),
-    })
+    Change::Audit(AuditRecord { at_ms: 1, body: text.to_owned() })
 }
 
 #[tokio::test]
@@ -106,19 +103,22 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     let row = execution(5, "running");
-    executions
-        .commit(vec![Change::Put(row.clone())])
-        .await
-        .unwrap();
+    executions.commit(vec![Change::Put(row.clone())]).await.unwrap();
     assert_eq!(executions.execution(&id(5)).unwrap(), Some(row.clone()));
-    let status = Change::Status {
+    let moved = |expected: &str, status: &str| Change::Status {
         id: id(5),
-        status: "waiting_for_interaction".to_owned(),
+        expected: expected.to_owned(),
+        status: status.to_owned(),
         at_ms: 6,
     };
+    let status = moved("running", "waiting_for_interaction");
     executions.commit(vec![status]).await.unwrap();
     assert!(executions.unsettled().unwrap().is_empty());
     executions.commit(vec![settle(5)]).await.unwrap();
+    for late in [moved("waiting_for_interaction", "running"), settle(5)] {
+        let error = executions.commit(vec![late]).await.unwrap_err();
+        assert!(matches!(error, StoreError::Conflict { .. }), "what has ended stays ended: {error}");
+    }
     let expected = ExecutionRow {
         status: "completed".to_owned(),
         result: Some("1".to_owned()),
@@ -142,14 +142,11 @@ async fn a_list_is_newest_first_pages_and_filters() {
     let executions = open(&home);
     for time in 1..=9 {
         let status = if time % 2 == 0 { "running" } else { "failed" };
-        executions
-            .commit_behind(vec![Change::Put(execution(time, status))])
-            .unwrap();
+        executions.commit_behind(vec![Change::Put(execution(time, status))]).unwrap();
     }
     executions.written().await.unwrap();
-    let times = |rows: Vec<ExecutionRow>| -> Vec<i64> {
-        rows.into_iter().map(|row| row.created_ms).collect()
-    };
+    let times =
+        |rows: Vec<ExecutionRow>| -> Vec<i64> { rows.into_iter().map(|row| row.created_ms).collect() };
     let list = |limit, before: Option<ExecutionId>, status| {
         times(executions.list(limit, before.as_ref(), status).unwrap())
     };
@@ -158,10 +155,7 @@ async fn a_list_is_newest_first_pages_and_filters() {
     assert_eq!(list(100, Some(id(5)), Some("running")), [4, 2]);
     assert_eq!(times(executions.unsettled().unwrap()), [2, 4, 6, 8]);
     let row = &executions.list(1, None, None).unwrap()[0];
-    assert_eq!(
-        (&row.code, row.engine),
-        (&None, Some(Digest::of(b"engine")))
-    );
+    assert_eq!((&row.code, row.engine), (&None, Some(Digest::of(b"engine"))));
 }
 
 #[tokio::test]
@@ -176,10 +170,7 @@ async fn a_journal_comes_back_in_order_and_an_outcome_is_never_replaced() {
         ..call(1, 0, 0)
     };
     let changes = [call(1, u64::MAX - 1, 0), call(1, 0, 1), read.clone()];
-    executions
-        .commit(changes.into_iter().map(Change::Intent).collect())
-        .await
-        .unwrap();
+    executions.commit(changes.into_iter().map(Change::Intent).collect()).await.unwrap();
     let outcome = |ordinal, text: &str| Change::Outcome {
         id: id(1),
         scope: 0,
@@ -187,35 +178,17 @@ async fn a_journal_comes_back_in_order_and_an_outcome_is_never_replaced() {
         outcome: text.to_owned(),
         at_ms: 8,
     };
-    let delivery = Change::Delivery {
-        id: id(1),
-        scope: 0,
-        ordinal: 1,
-        delivery: 1,
-    };
-    executions
-        .commit(vec![outcome(1, "{}"), delivery])
-        .await
-        .unwrap();
-    let error = executions
-        .commit(vec![outcome(1, "other")])
-        .await
-        .unwrap_err();
+    let delivery = Change::Delivery { id: id(1), scope: 0, ordinal: 1, delivery: 1 };
+    executions.commit(vec![outcome(1, "{}"), delivery]).await.unwrap();
+    let error = executions.commit(vec![outcome(1, "other")]).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
-    let error = executions
-        .commit(vec![Change::Intent(call(1, 0, 1))])
-        .await
-        .unwrap_err();
+    let error = executions.commit(vec![Change::Intent(call(1, 0, 1))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
     let error = executions.commit(vec![outcome(2, "{}")]).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     let journal = executions.journal(&id(1)).unwrap();
-    let settled = CallRow {
-        outcome: Some("{}".to_owned()),
-        outcome_ms: Some(8),
-        delivery: Some(1),
-        ..call(1, 0, 1)
-    };
+    let settled =
+        CallRow { outcome: Some("{}".to_owned()), outcome_ms: Some(8), delivery: Some(1), ..call(1, 0, 1) };
     assert!(journal.contains(&call(1, u64::MAX - 1, 0)));
     let scope: Vec<_> = journal.into_iter().filter(|row| row.scope == 0).collect();
     assert_eq!(scope, [read, settled]);
@@ -239,14 +212,8 @@ async fn values_and_output_keep_what_was_first() {
         body: body.to_owned(),
         at_ms: 4,
     };
-    executions
-        .commit(vec![value("5"), output("one")])
-        .await
-        .unwrap();
-    executions
-        .commit(vec![value("6"), output("two")])
-        .await
-        .unwrap();
+    executions.commit(vec![value("5"), output("one")]).await.unwrap();
+    executions.commit(vec![value("6"), output("two")]).await.unwrap();
     let values = executions.values(&id(1)).unwrap();
     assert_eq!(values, [("now".to_owned(), 0, "5".to_owned())]);
     let expected = OutputRow {
@@ -263,26 +230,17 @@ async fn values_and_output_keep_what_was_first() {
 async fn a_second_answer_is_a_conflict_and_undoes_its_own_transaction_alone() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
-    let asked = vec![
-        Change::Put(execution(1, "running")),
-        Change::Ask(question(1)),
-    ];
+    let asked = vec![Change::Put(execution(1, "running")), Change::Ask(question(1))];
     executions.commit(asked).await.unwrap();
     assert_eq!(executions.pending_interactions(5).unwrap(), [question(1)]);
     let first = executions.commit(vec![answer(1, "accepted"), audit("first")]);
-    let second = executions.commit(vec![
-        audit("second"),
-        Change::Put(execution(2, "running")),
-        answer(1, "declined"),
-    ]);
+    let second =
+        executions.commit(vec![audit("second"), Change::Put(execution(2, "running")), answer(1, "declined")]);
     let third = executions.commit(vec![Change::Put(execution(3, "running")), audit("third")]);
     first.await.unwrap();
     let error = second.await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
-    assert!(
-        error.to_string().contains("is accepted, not pending"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("is accepted, not pending"), "{error}");
     third.await.unwrap();
     assert_eq!(executions.execution(&id(2)).unwrap(), None);
     assert!(executions.execution(&id(3)).unwrap().is_some());
@@ -291,12 +249,7 @@ async fn a_second_answer_is_a_conflict_and_undoes_its_own_transaction_alone() {
     assert_eq!(answered.answered_ms, Some(6));
     assert_eq!(executions.interactions(&id(1)).unwrap(), [answered]);
     assert!(executions.pending_interactions(5).unwrap().is_empty());
-    let bodies: Vec<_> = executions
-        .audit(0, 9)
-        .unwrap()
-        .into_iter()
-        .map(|row| row.body)
-        .collect();
+    let bodies: Vec<_> = executions.audit(0, 9).unwrap().into_iter().map(|row| row.body).collect();
     assert_eq!(bodies, ["first", "third"]);
     assert_eq!(executions.verify_audit(), Ok(2));
 }
@@ -306,9 +259,7 @@ async fn damaged(sql: &'static str) -> Option<u64> {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     for number in 1..=2500 {
-        executions
-            .commit_behind(vec![audit(&format!("record {number}"))])
-            .unwrap();
+        executions.commit_behind(vec![audit(&format!("record {number}"))]).unwrap();
     }
     executions.synced().await.unwrap();
     assert_eq!(executions.verify_audit(), Ok(2500));
@@ -325,10 +276,7 @@ async fn the_chain_shows_what_was_changed_removed_moved_or_added() {
     let cases = [
         ("UPDATE audit SET body = 'else' WHERE sequence = 1700", 1700),
         ("UPDATE audit SET at_ms = 2 WHERE sequence = 3", 3),
-        (
-            "UPDATE audit SET hash = zeroblob(32) WHERE sequence = 2500",
-            2500,
-        ),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE sequence = 2500", 2500),
         ("DELETE FROM audit WHERE sequence = 1000", 1000),
         ("DELETE FROM audit WHERE sequence = 2500", 2500),
         ("DELETE FROM audit WHERE sequence > 5", 6),
@@ -338,10 +286,7 @@ async fn the_chain_shows_what_was_changed_removed_moved_or_added() {
              UPDATE audit SET sequence = 8 WHERE sequence = -1;",
             7,
         ),
-        (
-            "INSERT INTO audit SELECT 2501, at_ms, hash, body FROM audit WHERE sequence = 1",
-            2501,
-        ),
+        ("INSERT INTO audit SELECT 2501, at_ms, hash, body FROM audit WHERE sequence = 1", 2501),
         ("UPDATE audit_head SET hash = zeroblob(32)", 2500),
     ];
     for (sql, sequence) in cases {
@@ -374,10 +319,7 @@ async fn the_chain_goes_on_after_it_is_opened_again() {
     executions.commit(vec![audit("one")]).await.unwrap();
     drop(executions);
     let executions = open(&home);
-    executions
-        .commit(vec![audit("two"), audit("three")])
-        .await
-        .unwrap();
+    executions.commit(vec![audit("two"), audit("three")]).await.unwrap();
     assert_eq!(executions.verify_audit(), Ok(3));
     let last = executions.audit(2, 9).unwrap();
     assert_eq!((last.len(), last[0].sequence), (1, 3));
@@ -409,16 +351,12 @@ fn what_was_acknowledged_survives_the_death_of_the_process() {
 
 fn write_and_abort(path: &Path) -> ! {
     let executions = open(&Home::open(path).unwrap());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let put = |time| Change::Put(execution(time, "running"));
     for time in 1..=100 {
         executions.commit_behind(vec![put(time)]).unwrap();
     }
-    runtime
-        .block_on(executions.commit(vec![put(101), audit("one")]))
-        .unwrap();
+    runtime.block_on(executions.commit(vec![put(101), audit("one")])).unwrap();
     for time in 102..=202 {
         executions.commit_behind(vec![put(time)]).unwrap();
     }
@@ -431,15 +369,11 @@ fn closing_writes_what_still_waits() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     for time in 1..=500 {
-        executions
-            .commit_behind(vec![Change::Put(execution(time, "running"))])
-            .unwrap();
+        executions.commit_behind(vec![Change::Put(execution(time, "running"))]).unwrap();
     }
     drop(executions);
     let count = open(&home).read("counting", |connection| {
-        sql::first(connection, "SELECT count(*) FROM executions", [], |row| {
-            row.get::<i64>()
-        })
+        sql::first(connection, "SELECT count(*) FROM executions", [], |row| row.get::<i64>())
     });
     assert_eq!(count.unwrap(), Some(500));
 }

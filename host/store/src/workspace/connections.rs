@@ -71,11 +71,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The database could not be read.
-    pub fn connection(
-        &self,
-        source: &SourceName,
-        name: &ConnectionName,
-    ) -> Result<Option<ConnectionRow>> {
+    pub fn connection(&self, source: &SourceName, name: &ConnectionName) -> Result<Option<ConnectionRow>> {
         self.read("reading a connection", |connection| {
             sql::first(connection, ONE, params![source, name], read_row)
         })

@@ -3,11 +3,7 @@
 use crate::database::Plan;
 use crate::writer::SyncPolicy;
 
-pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1],
-    page_bytes: 8192,
-    sync: SyncPolicy::Always,
-};
+pub(super) const PLAN: Plan = Plan { steps: &[FORMAT_1], page_bytes: 8192, sync: SyncPolicy::Always };
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

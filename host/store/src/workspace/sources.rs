@@ -74,8 +74,7 @@ impl Workspace {
     /// The database could not be read.
     pub fn sources(&self) -> Result<Vec<SourceRow>> {
         self.read("listing sources", |connection| {
-            let sql =
-                "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
+            let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                 document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
                 warning_count, meta, created_ms, refreshed_ms FROM sources ORDER BY name";
             sql::all(connection, sql, [], read_row)
@@ -88,8 +87,7 @@ impl Workspace {
     /// The database could not be read.
     pub fn source(&self, name: &SourceName) -> Result<Option<SourceRow>> {
         self.read("reading a source", |connection| {
-            let sql =
-                "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
+            let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                 document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
                 warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
             sql::first(connection, sql, [name], read_row)
@@ -153,10 +151,7 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
 }
 
 /// A source's number.
-pub(super) fn number(
-    connection: &Connection,
-    name: &SourceName,
-) -> std::result::Result<i64, Fault> {
+pub(super) fn number(connection: &Connection, name: &SourceName) -> std::result::Result<i64, Fault> {
     let sql = "SELECT id FROM sources WHERE name = ?1";
     sql::first(connection, sql, [name], |row| row.get())?
         .ok_or_else(|| Fault::not_found(format!("source {name}")))

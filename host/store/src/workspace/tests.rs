@@ -70,11 +70,7 @@ fn method(id: &str) -> AuthMethodRow {
 }
 
 fn warning(code: &str) -> WarningRow {
-    WarningRow {
-        tool: None,
-        code: code.to_owned(),
-        message: "less than well".to_owned(),
-    }
+    WarningRow { tool: None, code: code.to_owned(), message: "less than well".to_owned() }
 }
 
 fn staged(names: &[&str]) -> Staged {
@@ -102,52 +98,32 @@ fn connection(source: &str, name: &str) -> ConnectionRow {
 async fn a_source_comes_back_with_all_that_was_staged() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    let (row, staged) = (
-        source("github", "1"),
-        staged(&["issues.create", "issues.list"]),
-    );
-    workspace
-        .replace_source(row.clone(), staged.clone())
-        .await
-        .unwrap();
+    let (row, staged) = (source("github", "1"), staged(&["issues.create", "issues.list"]));
+    workspace.replace_source(row.clone(), staged.clone()).await.unwrap();
     let github = source_name("github");
     assert_eq!(workspace.sources().unwrap(), std::slice::from_ref(&row));
     assert_eq!(workspace.source(&github).unwrap(), Some(row));
     let found = workspace.tool(&github, "issues.create").unwrap();
     assert_eq!(found.as_ref(), Some(&staged.tools[0]));
     assert_eq!(workspace.tool(&github, "issues").unwrap(), None);
-    assert_eq!(
-        workspace
-            .tool(&source_name("gitlab"), "issues.create")
-            .unwrap(),
-        None
-    );
+    assert_eq!(workspace.tool(&source_name("gitlab"), "issues.create").unwrap(), None);
     let names = workspace.tool_names(&github).unwrap();
     assert_eq!(names, ["issues.create", "issues.list"]);
     let definition = workspace.definition(&github, "Issue").unwrap();
     assert_eq!(definition.as_deref(), Some("{\"n\":2}"));
     assert_eq!(workspace.definition(&github, "Other").unwrap(), None);
-    assert_eq!(
-        workspace.auth_methods(&github).unwrap(),
-        staged.auth_methods
-    );
+    assert_eq!(workspace.auth_methods(&github).unwrap(), staged.auth_methods);
     assert_eq!(workspace.warnings(&github).unwrap(), staged.warnings);
     let mut seen = Vec::new();
     workspace
         .each_tool(&github, &mut |tool| {
             assert!(!tool.read_only && tool.deprecated);
             assert_eq!(tool.digest, Digest::of(tool.name.as_bytes()));
-            seen.push(format!(
-                "{} {} {}",
-                tool.summary, tool.description, tool.input_schema
-            ));
+            seen.push(format!("{} {} {}", tool.summary, tool.description, tool.input_schema));
         })
         .unwrap();
     seen.sort();
-    assert_eq!(
-        seen[0],
-        "issues.create in short Does issues.create. {\"type\":\"object\"}"
-    );
+    assert_eq!(seen[0], "issues.create in short Does issues.create. {\"type\":\"object\"}");
     assert_eq!(seen.len(), 2);
 }
 
@@ -156,27 +132,12 @@ async fn a_source_is_replaced_as_a_whole_and_keeps_its_connections() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
     let github = source_name("github");
-    workspace
-        .replace_source(source("github", "1"), staged(&["a", "b"]))
-        .await
-        .unwrap();
-    workspace
-        .replace_source(source("other", "1"), staged(&["a"]))
-        .await
-        .unwrap();
-    workspace
-        .put_connection(connection("github", "work"))
-        .await
-        .unwrap();
-    workspace
-        .replace_source(source("github", "2"), staged(&["b", "c", "d"]))
-        .await
-        .unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a", "b"])).await.unwrap();
+    workspace.replace_source(source("other", "1"), staged(&["a"])).await.unwrap();
+    workspace.put_connection(connection("github", "work")).await.unwrap();
+    workspace.replace_source(source("github", "2"), staged(&["b", "c", "d"])).await.unwrap();
     assert_eq!(workspace.tool_names(&github).unwrap(), ["b", "c", "d"]);
-    assert_eq!(
-        workspace.definition(&github, "Issue").unwrap().unwrap(),
-        "{\"n\":3}"
-    );
+    assert_eq!(workspace.definition(&github, "Issue").unwrap().unwrap(), "{\"n\":3}");
     assert_eq!(workspace.auth_methods(&github).unwrap().len(), 2);
     assert_eq!(workspace.connections(Some(&github)).unwrap().len(), 1);
     assert_eq!(workspace.tool_names(&source_name("other")).unwrap(), ["a"]);
@@ -200,14 +161,9 @@ async fn an_index_with_a_name_twice_is_refused_and_the_old_source_stays() {
     let workspace = open(&home);
     let github = source_name("github");
     let old = source("github", "1");
-    workspace
-        .replace_source(old.clone(), staged(&["a", "b"]))
-        .await
-        .unwrap();
+    workspace.replace_source(old.clone(), staged(&["a", "b"])).await.unwrap();
     let mut definitions = staged(&["c"]);
-    definitions
-        .definitions
-        .push(definitions.definitions[0].clone());
+    definitions.definitions.push(definitions.definitions[0].clone());
     let mut methods = staged(&["c"]);
     methods.auth_methods.push(method("a"));
     let cases = [
@@ -216,9 +172,7 @@ async fn an_index_with_a_name_twice_is_refused_and_the_old_source_stays() {
         (methods, "auth method a"),
     ];
     for (staged, expected) in cases {
-        let replaced = workspace
-            .replace_source(source("github", "2"), staged)
-            .await;
+        let replaced = workspace.replace_source(source("github", "2"), staged).await;
         let error = replaced.unwrap_err();
         assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
@@ -235,19 +189,13 @@ async fn readers_never_see_a_part_of_a_source() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
     let github = source_name("github");
-    let names = |prefix: &str| -> Vec<String> {
-        (0..300)
-            .map(|number| format!("{prefix}{number:03}"))
-            .collect()
-    };
+    let names =
+        |prefix: &str| -> Vec<String> { (0..300).map(|number| format!("{prefix}{number:03}")).collect() };
     let stage = |prefix: &str| {
         let names = names(prefix);
         staged(&names.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    workspace
-        .replace_source(source("github", "a"), stage("a"))
-        .await
-        .unwrap();
+    workspace.replace_source(source("github", "a"), stage("a")).await.unwrap();
     let (reader, name) = (workspace.clone(), github.clone());
     let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let finished = Arc::clone(&done);
@@ -259,10 +207,7 @@ async fn readers_never_see_a_part_of_a_source() {
         }
     });
     for prefix in ["b", "a", "b", "a"] {
-        workspace
-            .replace_source(source("github", prefix), stage(prefix))
-            .await
-            .unwrap();
+        workspace.replace_source(source("github", prefix), stage(prefix)).await.unwrap();
     }
     done.store(true, std::sync::atomic::Ordering::Relaxed);
     reading.join().unwrap();
@@ -272,45 +217,24 @@ async fn readers_never_see_a_part_of_a_source() {
 async fn connections_belong_to_a_source_that_exists() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    let error = workspace
-        .put_connection(connection("github", "work"))
-        .await
-        .unwrap_err();
+    let error = workspace.put_connection(connection("github", "work")).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     assert_eq!(error.to_string(), "source github does not exist");
     for name in ["github", "another"] {
-        workspace
-            .replace_source(source(name, "1"), Staged::default())
-            .await
-            .unwrap();
-        workspace
-            .put_connection(connection(name, "work"))
-            .await
-            .unwrap();
+        workspace.replace_source(source(name, "1"), Staged::default()).await.unwrap();
+        workspace.put_connection(connection(name, "work")).await.unwrap();
     }
-    let changed = ConnectionRow {
-        state: "needs-review".to_owned(),
-        ..connection("github", "work")
-    };
+    let changed = ConnectionRow { state: "needs-review".to_owned(), ..connection("github", "work") };
     workspace.put_connection(changed.clone()).await.unwrap();
     let all = workspace.connections(None).unwrap();
     assert_eq!(all, [connection("another", "work"), changed.clone()]);
     let github = source_name("github");
-    assert_eq!(
-        workspace.connections(Some(&github)).unwrap(),
-        std::slice::from_ref(&changed)
-    );
+    assert_eq!(workspace.connections(Some(&github)).unwrap(), std::slice::from_ref(&changed));
     let work = changed.name.clone();
-    assert_eq!(
-        workspace.connection(&github, &work).unwrap(),
-        Some(changed.clone())
-    );
+    assert_eq!(workspace.connection(&github, &work).unwrap(), Some(changed.clone()));
     let removed = workspace.remove_connection(&github, &work).await.unwrap();
     assert_eq!(removed, Some(changed));
-    assert_eq!(
-        workspace.remove_connection(&github, &work).await.unwrap(),
-        None
-    );
+    assert_eq!(workspace.remove_connection(&github, &work).await.unwrap(), None);
     assert_eq!(workspace.connection(&github, &work).unwrap(), None);
 }
 
@@ -346,10 +270,7 @@ async fn policies_come_in_the_order_in_which_they_are_read() {
     };
     assert_eq!(order(&workspace), [5, -1, -1, 9, 0]);
     assert_eq!(workspace.policies().unwrap()[1], rows[2]);
-    workspace
-        .put_policy(policy(2, "workspace", -5))
-        .await
-        .unwrap();
+    workspace.put_policy(policy(2, "workspace", -5)).await.unwrap();
     assert_eq!(order(&workspace), [5, -5, -1, -1, 0]);
     assert!(workspace.remove_policy(&rows[0].id).await.unwrap());
     assert!(!workspace.remove_policy(&rows[0].id).await.unwrap());
@@ -372,10 +293,7 @@ async fn components_are_pinned_by_name() {
         added_ms: 4,
     };
     workspace.put_component(row.clone()).await.unwrap();
-    let updated = ComponentRow {
-        digest: Digest::of(b"two"),
-        ..row
-    };
+    let updated = ComponentRow { digest: Digest::of(b"two"), ..row };
     workspace.put_component(updated.clone()).await.unwrap();
     let listed = workspace.components().unwrap();
     assert_eq!(listed, std::slice::from_ref(&updated));
@@ -389,10 +307,7 @@ async fn components_are_pinned_by_name() {
 async fn what_a_stored_row_cannot_be_is_said_and_not_taken() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    workspace
-        .replace_source(source("github", "1"), staged(&["a"]))
-        .await
-        .unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a"])).await.unwrap();
     let damages = [
         "UPDATE sources SET name = 'Not A Name'",
         "UPDATE sources SET adapter_digest = x'00'",
@@ -405,10 +320,7 @@ async fn what_a_stored_row_cannot_be_is_said_and_not_taken() {
         });
         damaged.await.unwrap();
         let error = workspace.sources().unwrap_err();
-        assert!(
-            matches!(error, StoreError::Corrupt { .. }),
-            "{sql}: {error}"
-        );
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{sql}: {error}");
     }
 }
 
@@ -416,18 +328,10 @@ async fn what_a_stored_row_cannot_be_is_said_and_not_taken() {
 async fn all_of_a_workspace_is_there_after_it_is_opened_again() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    workspace
-        .replace_source(source("github", "1"), staged(&["a"]))
-        .await
-        .unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a"])).await.unwrap();
     assert_eq!(workspace.name().as_str(), "default");
     drop(workspace);
     let workspace = open(&home);
-    assert!(
-        workspace
-            .tool(&source_name("github"), "a")
-            .unwrap()
-            .is_some()
-    );
+    assert!(workspace.tool(&source_name("github"), "a").unwrap().is_some());
     assert!(workspace.directory().ends_with("workspaces/default"));
 }

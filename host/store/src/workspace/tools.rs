@@ -136,11 +136,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The database could not be read.
-    pub fn each_tool(
-        &self,
-        source: &SourceName,
-        visit: &mut dyn FnMut(ToolDocument<'_>),
-    ) -> Result<()> {
+    pub fn each_tool(&self, source: &SourceName, visit: &mut dyn FnMut(ToolDocument<'_>)) -> Result<()> {
         self.read("reading tools", |connection| {
             let sql = "SELECT name, summary, description, input_schema, read_only, deprecated,
                 digest FROM tools WHERE source = (SELECT id FROM sources WHERE name = ?1)";
@@ -203,11 +199,7 @@ impl Workspace {
             let sql = "SELECT tool, code, message FROM warnings
                 WHERE source = (SELECT id FROM sources WHERE name = ?1) ORDER BY position";
             sql::all(connection, sql, [source], |row| {
-                Ok(WarningRow {
-                    tool: row.get()?,
-                    code: row.get()?,
-                    message: row.get()?,
-                })
+                Ok(WarningRow { tool: row.get()?, code: row.get()?, message: row.get()? })
             })
         })
     }
@@ -250,59 +242,31 @@ pub(super) fn clear(connection: &Connection, source: i64) -> std::result::Result
 }
 
 /// Adds all that an index of a source gave.
-pub(super) fn put(
-    connection: &Connection,
-    source: i64,
-    staged: &Staged,
-) -> std::result::Result<(), Fault> {
+pub(super) fn put(connection: &Connection, source: i64, staged: &Staged) -> std::result::Result<(), Fault> {
     for tool in &staged.tools {
         put_tool(connection, source, tool)?;
     }
     let sql = "INSERT INTO definitions (source, name, body) VALUES (?1, ?2, ?3)";
     for (name, body) in &staged.definitions {
-        insert(
-            connection,
-            sql,
-            params![source, name, body],
-            "definition",
-            name,
-        )?;
+        insert(connection, sql, params![source, name, body], "definition", name)?;
     }
     let sql = "INSERT INTO auth_methods (source, position, id, kind, label, config, meta)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for (method, position) in staged.auth_methods.iter().zip(0..) {
-        let AuthMethodRow {
-            id,
-            kind,
-            label,
-            config,
-            meta,
-        } = method;
+        let AuthMethodRow { id, kind, label, config, meta } = method;
         let params = params![source, bits(position), id, kind, label, config, meta];
         insert(connection, sql, params, "auth method", id)?;
     }
     let sql = "INSERT INTO warnings (source, position, tool, code, message)
         VALUES (?1, ?2, ?3, ?4, ?5)";
     for (warning, position) in staged.warnings.iter().zip(0..) {
-        let WarningRow {
-            tool,
-            code,
-            message,
-        } = warning;
-        sql::execute(
-            connection,
-            sql,
-            params![source, bits(position), tool, code, message],
-        )?;
+        let WarningRow { tool, code, message } = warning;
+        sql::execute(connection, sql, params![source, bits(position), tool, code, message])?;
     }
     Ok(())
 }
 
-fn put_tool(
-    connection: &Connection,
-    source: i64,
-    tool: &ToolRow,
-) -> std::result::Result<(), Fault> {
+fn put_tool(connection: &Connection, source: i64, tool: &ToolRow) -> std::result::Result<(), Fault> {
     let sql = "INSERT INTO tools (source, name, description, title, summary, request, input_schema,
         output_schema, read_only, destructive, idempotent, deprecated, requires_approval, auth,
         binding, annotations_meta, meta, digest)
@@ -340,10 +304,9 @@ fn insert(
 ) -> std::result::Result<(), Fault> {
     match connection.prepare_cached(sql)?.execute(params) {
         Ok(_) => Ok(()),
-        Err(error) if Fault::violates_constraint(&error) => Err(Fault::conflict(format!(
-            "the source has two of the {kind} {}",
-            name.escape_debug()
-        ))),
+        Err(error) if Fault::violates_constraint(&error) => {
+            Err(Fault::conflict(format!("the source has two of the {kind} {}", name.escape_debug())))
+        }
         Err(error) => Err(error.into()),
     }
 }

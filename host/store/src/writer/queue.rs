@@ -105,21 +105,14 @@ impl Shared {
             }
             queue.idle = true;
             let Some(deadline) = deadline else {
-                queue = self
-                    .ready
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner);
+                queue = self.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Next::Overdue;
             }
-            queue = self
-                .ready
-                .wait_timeout(queue, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            queue = self.ready.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -8,11 +8,9 @@ use crate::{sql, testing};
 
 const PLAN: Plan = Plan {
     page_bytes: 4096,
-    steps: &[
-        "CREATE TABLE items (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+    steps: &["CREATE TABLE items (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
          CREATE TABLE mark (count INTEGER NOT NULL) STRICT;
-         INSERT INTO mark VALUES (0);",
-    ],
+         INSERT INTO mark VALUES (0);"],
     sync: SyncPolicy::OnDemand {
         mark: "UPDATE mark SET count = count + 1",
         delay: Duration::from_millis(50),
@@ -54,12 +52,7 @@ fn hold(database: &Database) -> std::sync::mpsc::Sender<()> {
 fn names(database: &Database) -> Vec<String> {
     database
         .read("listing items", |connection| {
-            sql::all(
-                connection,
-                "SELECT name FROM items ORDER BY name",
-                [],
-                |row| row.get(),
-            )
+            sql::all(connection, "SELECT name FROM items ORDER BY name", [], |row| row.get())
         })
         .unwrap()
 }
@@ -90,16 +83,7 @@ async fn a_job_that_fails_in_the_middle_of_a_batch_is_undone_alone() {
     drop(held);
     first.await.unwrap();
     let error = second.await.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            StoreError::Database {
-                context: "adding two",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Database { context: "adding two", .. }), "{error}");
     third.await.unwrap();
     assert_eq!(names(&database), ["a", "c"]);
     assert_eq!(writer.health(), Health::default());
@@ -141,10 +125,7 @@ async fn what_is_behind_is_synced_once_within_its_delay() {
     writer.submit(nothing(), Durability::Synced).await.unwrap();
     let after = marks(&database);
     writer.submit(nothing(), Durability::Synced).await.unwrap();
-    writer
-        .submit(insert("c", ""), Durability::Synced)
-        .await
-        .unwrap();
+    writer.submit(insert("c", ""), Durability::Synced).await.unwrap();
     assert_eq!(marks(&database), after);
 }
 
@@ -154,13 +135,7 @@ async fn a_sync_that_fails_is_tried_again_after_its_delay_and_seen() {
     let SyncPolicy::OnDemand { delay, .. } = PLAN.sync else {
         panic!("the plan of these tests is on demand");
     };
-    let plan = Plan {
-        sync: SyncPolicy::OnDemand {
-            mark: "UPDATE nowhere SET count = 1",
-            delay,
-        },
-        ..PLAN
-    };
+    let plan = Plan { sync: SyncPolicy::OnDemand { mark: "UPDATE nowhere SET count = 1", delay }, ..PLAN };
     let database = Database::open(&home, home.path().join("test.db"), &plan).unwrap();
     let writer = database.writer();
     let begun = Instant::now();
@@ -205,10 +180,7 @@ async fn a_full_disk_loses_only_what_does_not_fit_and_the_writer_lives_on() {
         Ok(())
     });
     writer.submit(unlimit, Durability::Synced).await.unwrap();
-    writer
-        .submit(insert("b", &large), Durability::Synced)
-        .await
-        .unwrap();
+    writer.submit(insert("b", &large), Durability::Synced).await.unwrap();
     assert_eq!(names(&database), ["a", "b", "d"]);
 }
 
@@ -217,10 +189,7 @@ async fn an_input_output_error_stops_the_writer_for_good_and_keeps_what_was_befo
     let (_directory, home) = testing::home();
     let database = open(&home);
     let writer = database.writer();
-    writer
-        .submit(insert("before", ""), Durability::Synced)
-        .await
-        .unwrap();
+    writer.submit(insert("before", ""), Durability::Synced).await.unwrap();
     let held = hold(&database);
     let same_batch = writer.submit(insert("same", ""), Durability::Synced);
     let broken = Job::new("syncing", |_| {
@@ -242,11 +211,7 @@ async fn an_input_output_error_stops_the_writer_for_good_and_keeps_what_was_befo
     drop(database);
     let database = open(&home);
     assert_eq!(names(&database), ["before"]);
-    database
-        .writer()
-        .submit(insert("a", ""), Durability::Synced)
-        .await
-        .unwrap();
+    database.writer().submit(insert("a", ""), Durability::Synced).await.unwrap();
 }
 
 #[tokio::test]
@@ -275,9 +240,7 @@ fn a_queue_that_is_full_makes_callers_wait_and_loses_nothing() {
         let (sender, done) = std::sync::mpsc::channel();
         scope.spawn(move || {
             for index in 0..PENDING_JOBS + 50 {
-                writer
-                    .submit_behind(insert(format!("{index:06}"), ""))
-                    .unwrap();
+                writer.submit_behind(insert(format!("{index:06}"), "")).unwrap();
             }
             sender.send(()).unwrap();
         });
@@ -298,15 +261,11 @@ fn a_queue_is_also_bounded_by_what_it_weighs() {
     let database = open(&home);
     let held = hold(&database);
     let writer = database.writer();
-    writer
-        .submit_behind(nothing().weighing(PENDING_BYTES))
-        .unwrap();
+    writer.submit_behind(nothing().weighing(PENDING_BYTES)).unwrap();
     std::thread::scope(|scope| {
         let (sender, done) = std::sync::mpsc::channel();
         scope.spawn(move || {
-            writer
-                .submit_behind(insert("late", "").weighing(1))
-                .unwrap();
+            writer.submit_behind(insert("late", "").weighing(1)).unwrap();
             sender.send(()).unwrap();
         });
         std::thread::yield_now();
@@ -361,10 +320,7 @@ fn a_write_that_the_system_refuses_stops_the_writer() {
         assert!(output.status.success(), "{text}{errors}");
         let (_, count) = text.split_once("acknowledged ").unwrap();
         let count: usize = count.lines().next().unwrap().parse().unwrap();
-        assert!(
-            expected_rows.contains(&count),
-            "{count} of {row_bytes} bytes"
-        );
+        assert!(expected_rows.contains(&count), "{count} of {row_bytes} bytes");
         let database = open(&Home::open(&path).unwrap());
         assert_eq!(names(&database).len(), count);
     }
@@ -374,9 +330,7 @@ fn a_write_that_the_system_refuses_stops_the_writer() {
 fn write_past_the_limit(path: &Path, row_bytes: usize) {
     let home = Home::open(path).unwrap();
     let database = open(&home);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let submit = |job| runtime.block_on(database.writer().submit(job, Durability::Synced));
     let body = "x".repeat(row_bytes);
     let mut count = 0;

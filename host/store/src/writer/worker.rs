@@ -59,11 +59,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Takes over a connection whose commits are synced.
-    pub(super) fn new(
-        mut connection: Connection,
-        sync: SyncPolicy,
-        shared: Arc<Shared>,
-    ) -> Result<Self> {
+    pub(super) fn new(mut connection: Connection, sync: SyncPolicy, shared: Arc<Shared>) -> Result<Self> {
         let log_pages = Arc::new(AtomicI32::new(0));
         let counted = Arc::clone(&log_pages);
         // This takes the place of SQLite's own checkpoints, which a caller's
@@ -128,10 +124,7 @@ impl Worker {
 
     /// Runs jobs as one transaction and answers them. An error means that the
     /// file can't be trusted, and returns who has no answer yet.
-    fn serve(
-        &mut self,
-        mut jobs: VecDeque<Job>,
-    ) -> std::result::Result<(), (Fault, VecDeque<Job>)> {
+    fn serve(&mut self, mut jobs: VecDeque<Job>) -> std::result::Result<(), (Fault, VecDeque<Job>)> {
         let durability = self.durability_of(&jobs);
         match self.attempt(jobs.make_contiguous(), durability) {
             Ok(outcomes) => {
@@ -160,9 +153,7 @@ impl Worker {
         while let Some(mut job) = jobs.pop_front() {
             let outcome = match self.attempt(std::slice::from_mut(&mut job), durability) {
                 Ok(mut outcomes) => outcomes.pop().unwrap_or(Ok(())),
-                Err(Undone::ByJob(fault) | Undone::Refused(fault)) => {
-                    Err(fault.into_error(job.context))
-                }
+                Err(Undone::ByJob(fault) | Undone::Refused(fault)) => Err(fault.into_error(job.context)),
                 Err(Undone::Ends(fault)) => {
                     jobs.push_front(job);
                     return Err((fault, jobs));
@@ -175,9 +166,7 @@ impl Worker {
 
     fn durability_of(&self, jobs: &VecDeque<Job>) -> Durability {
         let asked = jobs.iter().any(|job| job.durability == Durability::Synced);
-        let overdue = self
-            .deadline()
-            .is_some_and(|deadline| deadline <= Instant::now());
+        let overdue = self.deadline().is_some_and(|deadline| deadline <= Instant::now());
         match self.sync {
             SyncPolicy::OnDemand { .. } if !asked && !overdue => Durability::Behind,
             _ => Durability::Synced,
@@ -285,20 +274,14 @@ impl Worker {
             return Ok(());
         }
         self.copied_pages = pages;
-        let copied = self
-            .connection
-            .wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
+        let copied = self.connection.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
         match copied.map_err(Fault::from) {
             Err(fault) if fault.ends_writing() => Err(fault),
             // Busy or full: the log keeps what it has, and this is tried again.
             Err(_) => Ok(()),
             Ok((all, done)) => {
                 if all > LOG_PAGES_ALARM {
-                    tracing::warn!(
-                        pages = all,
-                        copied = done,
-                        "a reader keeps a log from ending"
-                    );
+                    tracing::warn!(pages = all, copied = done, "a reader keeps a log from ending");
                 }
                 Ok(())
             }
@@ -317,9 +300,7 @@ impl Worker {
             self.shared.answer(job, Err(StoreError::Stopped));
         }
         // Closing must not copy a log of which nobody knows what it holds.
-        let _ = self
-            .connection
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
 }
 

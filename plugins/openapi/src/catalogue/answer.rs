@@ -45,12 +45,7 @@ pub(crate) fn read<'d>(
             planned.schema = Some(written.json);
         }
     } else {
-        planned.schema = other_schema(
-            &contents,
-            responses.is_empty(),
-            definitions,
-            &mut planned.faults,
-        );
+        planned.schema = other_schema(&contents, responses.is_empty(), definitions, &mut planned.faults);
     }
     planned
 }
@@ -66,10 +61,7 @@ fn other_schema<'d>(
     };
     Some(match content::kind(name) {
         Content::Lines => {
-            let item = media
-                .get("itemSchema")
-                .or_else(|| media.get("schema"))
-                .unwrap_or(&Value::Null);
+            let item = media.get("itemSchema").or_else(|| media.get("schema")).unwrap_or(&Value::Null);
             let written = definitions.write(Side::Output, item, Notes::default());
             faults.extend(written.faults);
             format!(r#"{{"type":"array","items":{}}}"#, written.json)
@@ -81,11 +73,7 @@ fn other_schema<'d>(
 
 /// The responses that count as success: the exact codes in their order, then
 /// `2XX`, and `default` where there is nothing else.
-fn successes<'d>(
-    operation: &Operation<'d>,
-    refs: Refs<'d>,
-    faults: &mut Vec<String>,
-) -> Vec<&'d Value> {
+fn successes<'d>(operation: &Operation<'d>, refs: Refs<'d>, faults: &mut Vec<String>) -> Vec<&'d Value> {
     let Some(responses) = operation.value.get("responses").and_then(Value::as_object) else {
         return Vec::new();
     };
@@ -93,11 +81,7 @@ fn successes<'d>(
         .iter()
         .filter_map(|(status, response)| match status.as_str() {
             "2XX" | "2xx" => Some((300, response)),
-            exact => exact
-                .parse()
-                .ok()
-                .filter(|code| (200..300).contains(code))
-                .map(|code| (code, response)),
+            exact => exact.parse().ok().filter(|code| (200..300).contains(code)).map(|code| (code, response)),
         })
         .collect();
     if ranked.is_empty() {
@@ -123,11 +107,7 @@ fn accept(contents: &[(&str, &Value)]) -> String {
                 continue;
             };
             let is_json = content::kind(&name) == Content::Json && !name.contains('*');
-            let part = if wanted_json {
-                name
-            } else {
-                format!("{name};q=0.5")
-            };
+            let part = if wanted_json { name } else { format!("{name};q=0.5") };
             if is_json == wanted_json
                 && !part.contains("*/*")
                 && accepted.len() < MAX_ACCEPTED

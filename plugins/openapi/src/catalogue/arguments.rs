@@ -36,10 +36,7 @@ pub(crate) fn plan<'d>(
     let mut schema = Object::default();
     let names = argument_names(&declared, &slots(binding, body.as_ref()));
     for (each, argument) in declared.iter().zip(names) {
-        let notes = Notes {
-            description: each.description(),
-            deprecated: each.is_deprecated(),
-        };
+        let notes = Notes { description: each.description(), deprecated: each.is_deprecated() };
         let written = definitions.write(Side::Input, each.schema(), notes);
         faults.extend(written.faults);
         schema.add(&argument, &written.json, each.is_required());
@@ -93,15 +90,8 @@ fn parameter(each: &Declared<'_>, argument: String, model: &Model<'_>) -> Parame
 fn add_undeclared<'d>(template: &Template<'d>, declared: &mut Vec<Declared<'d>>) {
     static STRING: LazyLock<Value> = LazyLock::new(|| json!({"schema": {"type": "string"}}));
     for name in &template.names {
-        if !declared
-            .iter()
-            .any(|each| each.place == Place::Path && each.name == *name)
-        {
-            declared.push(Declared {
-                name,
-                place: Place::Path,
-                value: &STRING,
-            });
+        if !declared.iter().any(|each| each.place == Place::Path && each.name == *name) {
+            declared.push(Declared { name, place: Place::Path, value: &STRING });
         }
     }
 }
@@ -115,12 +105,7 @@ fn argument_names(declared: &[Declared<'_>], slots: &[&str]) -> Vec<String> {
     }
     let is_plain = |name: &str| holders[name] == 1 && !slots.contains(&name) && name != "__proto__";
     let mut used: Vec<String> = slots.iter().map(|slot| (*slot).to_owned()).collect();
-    used.extend(
-        declared
-            .iter()
-            .filter(|each| is_plain(each.name))
-            .map(|each| each.name.to_owned()),
-    );
+    used.extend(declared.iter().filter(|each| is_plain(each.name)).map(|each| each.name.to_owned()));
     let mut names = Vec::with_capacity(declared.len());
     for each in declared {
         let mut name = each.name.to_owned();
@@ -137,11 +122,7 @@ fn argument_names(declared: &[Declared<'_>], slots: &[&str]) -> Vec<String> {
 }
 
 fn server_schema(binding: &Binding) -> String {
-    let urls: Vec<&str> = binding
-        .servers
-        .iter()
-        .map(|server| server.template.as_str())
-        .collect();
+    let urls: Vec<&str> = binding.servers.iter().map(|server| server.template.as_str()).collect();
     let mut variables = serde_json::Map::new();
     for variable in binding.servers.iter().flat_map(|server| &server.variables) {
         let mut schema = json!({"type": "string", "default": variable.default});

@@ -28,59 +28,35 @@ pub(crate) fn read<'d>(
     refs: Refs<'d>,
     definitions: &mut Definitions<'d>,
 ) -> Result<Option<Planned>, String> {
-    let Some(declared) = operation
-        .value
-        .get("requestBody")
-        .filter(|body| !body.is_null())
+    let Some(declared) = operation.value.get("requestBody").filter(|body| !body.is_null()) else {
+        return Ok(None);
+    };
+    let declared =
+        refs.follow(declared).map_err(|fault| format!("its request body can't be read: {fault}"))?;
+    let Some(content) =
+        declared.get("content").and_then(Value::as_object).filter(|content| !content.is_empty())
     else {
         return Ok(None);
     };
-    let declared = refs
-        .follow(declared)
-        .map_err(|fault| format!("its request body can't be read: {fault}"))?;
-    let Some(content) = declared
-        .get("content")
-        .and_then(Value::as_object)
-        .filter(|content| !content.is_empty())
-    else {
-        return Ok(None);
-    };
-    let mut types: Vec<(BodyType, &'d Value)> = content
-        .iter()
-        .filter_map(|(name, media)| Some((media_type(name, media, refs)?, media)))
-        .collect();
+    let mut types: Vec<(BodyType, &'d Value)> =
+        content.iter().filter_map(|(name, media)| Some((media_type(name, media, refs)?, media))).collect();
     types.sort_by_key(|(each, _)| each.kind);
     types.truncate(MAX_TYPES);
     if types.is_empty() {
         let names: Vec<&str> = content.keys().map(String::as_str).take(5).collect();
-        return Err(format!(
-            "its request body is {}, which is not supported yet",
-            names.join(", ")
-        ));
+        return Err(format!("its request body is {}, which is not supported yet", names.join(", ")));
     }
     let mut faults = Vec::new();
     let schema = schema(declared, &types, definitions, &mut faults);
     let required = declared.get("required") == Some(&Value::Bool(true));
     let types = types.into_iter().map(|(each, _)| each).collect();
-    Ok(Some(Planned {
-        body: Body { required, types },
-        schema,
-        faults,
-    }))
+    Ok(Some(Planned { body: Body { required, types }, schema, faults }))
 }
 
 fn media_type<'d>(name: &str, media: &'d Value, refs: Refs<'d>) -> Option<BodyType> {
     let kind = content::body_kind(name)?;
-    let fields = if kind == BodyKind::Form {
-        fields(media, refs)
-    } else {
-        Vec::new()
-    };
-    Some(BodyType {
-        media_type: content::sendable(name, kind),
-        kind,
-        fields,
-    })
+    let fields = if kind == BodyKind::Form { fields(media, refs) } else { Vec::new() };
+    Some(BodyType { media_type: content::sendable(name, kind), kind, fields })
 }
 
 /// The argument's schema: that of the type, or of any of them where they differ.
@@ -97,10 +73,7 @@ fn schema<'d>(
         let text = match each.kind {
             BodyKind::Json | BodyKind::Form => {
                 let has_own = own.get("description").is_some();
-                let notes = Notes {
-                    description: description.filter(|_| !has_own),
-                    deprecated: false,
-                };
+                let notes = Notes { description: description.filter(|_| !has_own), deprecated: false };
                 let written = definitions.write(Side::Input, own, notes);
                 faults.extend(written.faults);
                 written.json
@@ -156,25 +129,12 @@ fn fields<'d>(media: &'d Value, refs: Refs<'d>) -> Vec<(String, Encoding)> {
 }
 
 fn encoding_of(declared: &Value, shape: Shape) -> Encoding {
-    let style = query_style(
-        declared
-            .get("style")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
-    );
-    let styled = ["style", "explode", "allowReserved"]
-        .iter()
-        .any(|key| declared.get(key).is_some());
-    let content_type = declared
-        .get("contentType")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let style = query_style(declared.get("style").and_then(Value::as_str).unwrap_or_default());
+    let styled = ["style", "explode", "allowReserved"].iter().any(|key| declared.get(key).is_some());
+    let content_type = declared.get("contentType").and_then(Value::as_str).unwrap_or_default();
     Encoding {
         style,
-        explode: declared
-            .get("explode")
-            .and_then(Value::as_bool)
-            .unwrap_or(style == Style::Form),
+        explode: declared.get("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form),
         reserved: declared.get("allowReserved") == Some(&Value::Bool(true)),
         indexed: style == Style::Deep && shape == Shape::Array,
         json: !styled && (content_type.contains("json") || shape == Shape::Object),

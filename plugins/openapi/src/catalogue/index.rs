@@ -39,12 +39,7 @@ pub fn index(request: &IndexRequest, sink: &mut dyn Sink) -> Result<Summary, Fai
     let edition = edition(&parsed.root)?;
     let mut report = Report::default();
     if parsed.latin {
-        report.warn(
-            sink,
-            None,
-            "encoding",
-            "the document is not UTF-8 and was read as ISO 8859-1",
-        );
+        report.warn(sink, None, "encoding", "the document is not UTF-8 and was read as ISO 8859-1");
     }
     let root = &parsed.root;
     let refs = Refs::new(root);
@@ -67,12 +62,7 @@ pub fn index(request: &IndexRequest, sink: &mut dyn Sink) -> Result<Summary, Fai
     for fault in faults {
         report.warn(sink, None, "server-unusable", &fault);
     }
-    let mut run = Run {
-        model: &model,
-        definitions: Definitions::new(root, edition.version),
-        report,
-        sink,
-    };
+    let mut run = Run { model: &model, definitions: Definitions::new(root, edition.version), report, sink };
     run.auth_methods()?;
     run.definitions()?;
     let tools = run.tools(&found)?;
@@ -90,10 +80,7 @@ fn warn_of_document(
     found: &Found<'_>,
 ) {
     if edition.newer {
-        let message = format!(
-            "OpenAPI {} is read as 3.1; what is new in it is not used",
-            edition.text
-        );
+        let message = format!("OpenAPI {} is read as 3.1; what is new in it is not used", edition.text);
         report.warn(sink, None, "newer-version", &message);
     }
     for fault in &found.faults {
@@ -136,8 +123,7 @@ fn summary(model: &Model<'_>, edition: &Edition, tools: usize, origins: &[String
         base_url: base::default(&model.servers, model.settings).ok(),
         raw_document: true,
         meta: Some(
-            json!({"origins": origins, "specification": edition.text, "operations": tools})
-                .to_string(),
+            json!({"origins": origins, "specification": edition.text, "operations": tools}).to_string(),
         ),
     }
 }
@@ -154,8 +140,7 @@ impl<'d> Run<'_, 'd> {
         for (code, fault) in &self.model.security.faults {
             self.report.warn(self.sink, None, code, fault);
         }
-        self.sink
-            .put_auth_methods(self.model.security.methods.clone())
+        self.sink.put_auth_methods(self.model.security.methods.clone())
     }
 
     /// Writes what is waiting; writing may find more that is referred to.
@@ -174,11 +159,7 @@ impl<'d> Run<'_, 'd> {
                 size = 0;
             }
         }
-        if batch.is_empty() {
-            Ok(())
-        } else {
-            self.sink.put_definitions(batch)
-        }
+        if batch.is_empty() { Ok(()) } else { self.sink.put_definitions(batch) }
     }
 
     fn tools(&mut self, found: &Found<'d>) -> Result<usize, Failure> {
@@ -208,32 +189,23 @@ impl<'d> Run<'_, 'd> {
         if !batch.is_empty() {
             taken += self.put(batch)?;
         }
-        self.sink
-            .progress(total as u64, Some(total as u64), "tools");
+        self.sink.progress(total as u64, Some(total as u64), "tools");
         Ok(taken)
     }
 
     /// The tool of an operation; none, and a warning, where there can't be one.
     fn tool(&mut self, operation: &Operation<'d>, name: &str) -> Option<Tool> {
         let mut faults = Vec::new();
-        let built = tool::build(
-            self.model,
-            &mut self.definitions,
-            operation,
-            name,
-            &mut faults,
-        );
+        let built = tool::build(self.model, &mut self.definitions, operation, name, &mut faults);
         for fault in &faults {
             let message = format!("{}: {fault}", operation.request());
-            self.report
-                .warn(self.sink, Some(name), "operation-incomplete", &message);
+            self.report.warn(self.sink, Some(name), "operation-incomplete", &message);
         }
         match built {
             Ok(tool) => Some(tool),
             Err(why) => {
                 let message = format!("{} is left out: {why}", operation.request());
-                self.report
-                    .warn(self.sink, Some(name), "operation-unsupported", &message);
+                self.report.warn(self.sink, Some(name), "operation-unsupported", &message);
                 None
             }
         }
@@ -243,8 +215,7 @@ impl<'d> Run<'_, 'd> {
         let message = format!(
             "the tools would have more than {MAX_CATALOGUE_BYTES} bytes: {left_out} operations are left out"
         );
-        self.report
-            .warn(self.sink, None, "too-many-operations", &message);
+        self.report.warn(self.sink, None, "too-many-operations", &message);
     }
 
     fn put(&mut self, batch: Vec<Tool>) -> Result<usize, Failure> {
@@ -295,8 +266,7 @@ impl<'d> Run<'_, 'd> {
                 let message = format!(
                     "the document comes from the internet but names the server {origin}, which is on this machine or a private network"
                 );
-                self.report
-                    .warn(self.sink, None, "private-server", &message);
+                self.report.warn(self.sink, None, "private-server", &message);
             }
         }
     }

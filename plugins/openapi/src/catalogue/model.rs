@@ -35,23 +35,15 @@ pub(crate) struct Edition {
 pub(crate) fn edition(root: &Value) -> Result<Edition, Failure> {
     let refused = |message: String| Err(Failure::new("document-unsupported", message));
     match identify(root) {
-        Kind::OpenApi {
-            version,
-            text,
-            newer,
-        } => Ok(Edition {
-            version,
-            text,
-            newer,
-        }),
+        Kind::OpenApi { version, text, newer } => Ok(Edition { version, text, newer }),
         Kind::OtherOpenApi(name) => refused(format!(
             "this is {name}, which is not supported yet: convert it to OpenAPI 3.0 or 3.1 first"
         )),
-        Kind::Foreign(name) => refused(format!(
-            "this is {name}, not an OpenAPI document: give the URL of the document itself"
-        )),
-        Kind::Unknown => refused(
-            "this is not an OpenAPI document: it has no `openapi` version at its root".to_owned(),
-        ),
+        Kind::Foreign(name) => {
+            refused(format!("this is {name}, not an OpenAPI document: give the URL of the document itself"))
+        }
+        Kind::Unknown => {
+            refused("this is not an OpenAPI document: it has no `openapi` version at its root".to_owned())
+        }
     }
 }

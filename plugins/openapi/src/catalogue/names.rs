@@ -21,21 +21,15 @@ pub(crate) fn assign(operations: &[Operation<'_>]) -> Vec<String> {
     for (group, leaf) in &natural {
         *holders.entry(fold(group, leaf)).or_default() += 1;
     }
-    let mut taken: HashSet<String> = holders
-        .iter()
-        .filter(|(_, count)| **count == 1)
-        .map(|(name, _)| name.clone())
-        .collect();
+    let mut taken: HashSet<String> =
+        holders.iter().filter(|(_, count)| **count == 1).map(|(name, _)| name.clone()).collect();
     // Marks are given in the order of method and path, so that even a clash of
     // two marks ends the same way in every order of the document.
     let mut shared: Vec<usize> = (0..natural.len())
         .filter(|index| holders[&fold(&natural[*index].0, &natural[*index].1)] > 1)
         .collect();
     shared.sort_by_key(|index| (operations[*index].path, operations[*index].method));
-    let mut names: Vec<String> = natural
-        .iter()
-        .map(|(group, leaf)| format!("{group}.{leaf}"))
-        .collect();
+    let mut names: Vec<String> = natural.iter().map(|(group, leaf)| format!("{group}.{leaf}")).collect();
     for index in shared {
         let (group, leaf) = &natural[index];
         names[index] = marked(&operations[index], group, leaf, &mut taken);
@@ -47,12 +41,7 @@ fn fold(group: &str, leaf: &str) -> String {
     format!("{group}.{leaf}").to_ascii_lowercase()
 }
 
-fn marked(
-    operation: &Operation<'_>,
-    group: &str,
-    leaf: &str,
-    taken: &mut HashSet<String>,
-) -> String {
+fn marked(operation: &Operation<'_>, group: &str, leaf: &str, taken: &mut HashSet<String>) -> String {
     for salt in 0_u32.. {
         let mark = hash(&[
             operation.method,
@@ -69,15 +58,9 @@ fn marked(
 }
 
 fn with_mark(leaf: &str, mark: u64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "eight digits of the hash are shown"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "eight digits of the hash are shown")]
     let mark = mark as u32;
-    format!(
-        "{}_{mark:08x}",
-        &leaf[..leaf.len().min(MAX_SEGMENT_CHARS - 9)]
-    )
+    format!("{}_{mark:08x}", &leaf[..leaf.len().min(MAX_SEGMENT_CHARS - 9)])
 }
 
 fn natural(operation: &Operation<'_>) -> (String, String) {
@@ -86,9 +69,7 @@ fn natural(operation: &Operation<'_>) -> (String, String) {
         Some((prefix, rest)) if !camel(prefix).is_empty() => (Some(prefix), rest),
         _ => (None, id),
     };
-    let group_words = prefix
-        .or_else(|| operation.tag())
-        .filter(|words| !camel(words).is_empty());
+    let group_words = prefix.or_else(|| operation.tag()).filter(|words| !camel(words).is_empty());
     let group = group_words.map_or_else(|| group_of_path(operation.path), camel);
     let rest = match group_words {
         Some(words) if prefix.is_none() => without_prefix(rest, words),
@@ -99,10 +80,7 @@ fn natural(operation: &Operation<'_>) -> (String, String) {
         leaf = by_path(operation.method, operation.path);
     }
     let mark = || hash(&[operation.method, operation.path]);
-    (
-        segment(group, || hash(&[group_words.unwrap_or(operation.path)])),
-        segment(leaf, mark),
-    )
+    (segment(group, || hash(&[group_words.unwrap_or(operation.path)])), segment(leaf, mark))
 }
 
 /// `pets_list` of the group `pets` is `list`; `petsitters` stays.
@@ -112,20 +90,12 @@ fn without_prefix<'i>(id: &'i str, group: &str) -> &'i str {
     };
     let rest = &id[group.len()..];
     let separated = rest.starts_with(['_', '.', '-', '/', ':']);
-    if head.eq_ignore_ascii_case(group) && separated && !camel(rest).is_empty() {
-        rest
-    } else {
-        id
-    }
+    if head.eq_ignore_ascii_case(group) && separated && !camel(rest).is_empty() { rest } else { id }
 }
 
 fn group_of_path(path: &str) -> String {
-    let named = path.split('/').map(|segment| {
-        segment
-            .split(['?', '#', '.', ':', '('])
-            .next()
-            .unwrap_or_default()
-    });
+    let named =
+        path.split('/').map(|segment| segment.split(['?', '#', '.', ':', '(']).next().unwrap_or_default());
     let mut candidates = named.filter(|segment| !segment.contains('{') && !is_scaffolding(segment));
     candidates
         .find_map(|segment| Some(camel(segment)).filter(|word| !word.is_empty()))
@@ -137,14 +107,9 @@ fn is_scaffolding(segment: &str) -> bool {
     let lower = segment.to_ascii_lowercase();
     let digits = lower.strip_prefix('v').unwrap_or(&lower);
     let is_version = digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits
-            .trim_start_matches(|c: char| c.is_ascii_digit() || "._-".contains(c))
-            .len()
-            <= 6
+        && digits.trim_start_matches(|c: char| c.is_ascii_digit() || "._-".contains(c)).len() <= 6
         && (lower.starts_with('v')
-            || digits
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b"._-".contains(&byte)));
+            || digits.bytes().all(|byte| byte.is_ascii_digit() || b"._-".contains(&byte)));
     lower.is_empty() || matches!(lower.as_str(), "api" | "apis" | "rest") || is_version
 }
 
@@ -159,9 +124,8 @@ fn by_path(method: &str, path: &str) -> String {
 /// `getUser`, `HTTPGet` is `httpGet`. Empty where no ASCII letter or digit is.
 fn camel(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
-    for word in text
-        .split(|c: char| !c.is_ascii_alphanumeric() && c != '\'')
-        .map(|word| word.replace('\'', ""))
+    for word in
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '\'').map(|word| word.replace('\'', ""))
     {
         let Some(first) = word.chars().next() else {
             continue;
@@ -186,39 +150,20 @@ fn camel(text: &str) -> String {
 
 fn lower_start(word: &str) -> String {
     let upper = word.bytes().take_while(u8::is_ascii_uppercase).count();
-    let followed_by_lower = word
-        .as_bytes()
-        .get(upper)
-        .is_some_and(u8::is_ascii_lowercase);
-    let lowered = if upper > 1 && followed_by_lower {
-        upper - 1
-    } else {
-        upper
-    };
-    format!(
-        "{}{}",
-        word[..lowered].to_ascii_lowercase(),
-        &word[lowered..]
-    )
+    let followed_by_lower = word.as_bytes().get(upper).is_some_and(u8::is_ascii_lowercase);
+    let lowered = if upper > 1 && followed_by_lower { upper - 1 } else { upper };
+    format!("{}{}", word[..lowered].to_ascii_lowercase(), &word[lowered..])
 }
 
 fn segment(name: String, mark: impl Fn() -> u64) -> String {
-    let mut name = if name.is_empty() {
-        format!("op_{:08x}", mark() >> 32)
-    } else {
-        name
-    };
+    let mut name = if name.is_empty() { format!("op_{:08x}", mark() >> 32) } else { name };
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert(0, '_');
     }
     if RESERVED.contains(&name.as_str()) {
         name.push('_');
     }
-    if name.len() > MAX_SEGMENT_CHARS {
-        with_mark(&name, mark())
-    } else {
-        name
-    }
+    if name.len() > MAX_SEGMENT_CHARS { with_mark(&name, mark()) } else { name }
 }
 
 #[cfg(test)]
@@ -229,15 +174,8 @@ mod tests {
 
     fn names(list: &[(&'static str, &'static str, Value)]) -> Vec<String> {
         let empty: &'static Value = Box::leak(Box::new(json!({})));
-        let operations: Vec<Operation<'_>> = list
-            .iter()
-            .map(|(method, path, value)| Operation {
-                method,
-                path,
-                item: empty,
-                value,
-            })
-            .collect();
+        let operations: Vec<Operation<'_>> =
+            list.iter().map(|(method, path, value)| Operation { method, path, item: empty, value }).collect();
         assign(&operations)
     }
 
@@ -248,43 +186,15 @@ mod tests {
     #[test]
     fn groups_and_leaves() {
         let check = |path, value, expected: &str| assert_eq!(one("get", path, value), expected);
-        check(
-            "/x",
-            json!({"operationId": "issues/create", "tags": ["other"]}),
-            "issues.create",
-        );
-        check(
-            "/x",
-            json!({"operationId": "repos/list-for-org"}),
-            "repos.listForOrg",
-        );
-        check(
-            "/x",
-            json!({"operationId": "listPets", "tags": ["Pet Store"]}),
-            "petStore.listPets",
-        );
-        check(
-            "/x",
-            json!({"operationId": "pets_list", "tags": ["pets"]}),
-            "pets.list",
-        );
-        check(
-            "/api/v1/{a}/users/{id}",
-            json!({"operationId": "GetUser"}),
-            "users.getUser",
-        );
-        check(
-            "/api/v1/users/{id}.json",
-            json!({}),
-            "users.getApiV1UsersIdJson",
-        );
+        check("/x", json!({"operationId": "issues/create", "tags": ["other"]}), "issues.create");
+        check("/x", json!({"operationId": "repos/list-for-org"}), "repos.listForOrg");
+        check("/x", json!({"operationId": "listPets", "tags": ["Pet Store"]}), "petStore.listPets");
+        check("/x", json!({"operationId": "pets_list", "tags": ["pets"]}), "pets.list");
+        check("/api/v1/{a}/users/{id}", json!({"operationId": "GetUser"}), "users.getUser");
+        check("/api/v1/users/{id}.json", json!({}), "users.getApiV1UsersIdJson");
         check("/", json!({}), "root.get");
         check("/{id}", json!({"operationId": "HTTPGet"}), "root.httpGet");
-        check(
-            "/2.0/things",
-            json!({"operationId": "Список"}),
-            "things.get2_0Things",
-        );
+        check("/2.0/things", json!({"operationId": "Список"}), "things.get2_0Things");
         check("/списки", json!({"operationId": "Список"}), "root.get");
         check("/x", json!({"operationId": "LIST_ALL"}), "x.listAll");
         check("/x", json!({"operationId": "3d"}), "x._3d");
@@ -294,14 +204,7 @@ mod tests {
     #[test]
     fn words_that_surprise_are_renamed() {
         let check = |id: &str, expected: &str| {
-            assert_eq!(
-                one(
-                    "get",
-                    "/x",
-                    json!({"operationId": id, "tags": ["constructor"]})
-                ),
-                expected
-            )
+            assert_eq!(one("get", "/x", json!({"operationId": id, "tags": ["constructor"]})), expected)
         };
         check("then", "constructor_.then_");
         check("to-JSON", "constructor_.toJson");
@@ -312,21 +215,9 @@ mod tests {
 
     #[test]
     fn clashes_do_not_depend_on_order_and_steal_nothing() {
-        let a = (
-            "get",
-            "/v1/user",
-            json!({"operationId": "getUser", "tags": ["u"]}),
-        );
-        let b = (
-            "get",
-            "/v2/user",
-            json!({"operationId": "GETUSER", "tags": ["u"]}),
-        );
-        let c = (
-            "get",
-            "/other",
-            json!({"operationId": "getOther", "tags": ["u"]}),
-        );
+        let a = ("get", "/v1/user", json!({"operationId": "getUser", "tags": ["u"]}));
+        let b = ("get", "/v2/user", json!({"operationId": "GETUSER", "tags": ["u"]}));
+        let c = ("get", "/other", json!({"operationId": "getOther", "tags": ["u"]}));
         let forward = names(&[a.clone(), b.clone(), c.clone()]);
         let mut backward = names(&[c, b, a]);
         backward.reverse();
@@ -340,37 +231,21 @@ mod tests {
     fn long_names_are_cut_and_stay_apart() {
         let long = "a".repeat(300);
         let list = [
-            (
-                "get",
-                "/a",
-                json!({"operationId": format!("{long}1"), "tags": [long]}),
-            ),
-            (
-                "get",
-                "/b",
-                json!({"operationId": format!("{long}2"), "tags": [long]}),
-            ),
+            ("get", "/a", json!({"operationId": format!("{long}1"), "tags": [long]})),
+            ("get", "/b", json!({"operationId": format!("{long}2"), "tags": [long]})),
         ];
         let names = names(&list);
         assert_ne!(names[0], names[1]);
         for name in names {
-            assert!(
-                name.split('.')
-                    .all(|segment| segment.len() <= MAX_SEGMENT_CHARS),
-                "{name}"
-            );
+            assert!(name.split('.').all(|segment| segment.len() <= MAX_SEGMENT_CHARS), "{name}");
         }
     }
 
     #[test]
     fn many_of_one_name_all_differ() {
-        let paths: Vec<&'static str> = (0..5000)
-            .map(|n| &*Box::leak(format!("/p/{n}").into_boxed_str()))
-            .collect();
-        let list: Vec<_> = paths
-            .iter()
-            .map(|path| ("get", *path, json!({"operationId": "same"})))
-            .collect();
+        let paths: Vec<&'static str> =
+            (0..5000).map(|n| &*Box::leak(format!("/p/{n}").into_boxed_str())).collect();
+        let list: Vec<_> = paths.iter().map(|path| ("get", *path, json!({"operationId": "same"}))).collect();
         let names = names(&list);
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), 5000);
     }

@@ -8,9 +8,7 @@ use crate::text::line;
 /// More than five times the largest published API has.
 pub(crate) const MAX_OPERATIONS: usize = 60_000;
 
-const METHODS: [&str; 8] = [
-    "get", "put", "post", "delete", "options", "head", "patch", "trace",
-];
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
 /// One method of one path.
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +25,7 @@ pub(crate) struct Operation<'d> {
 
 impl<'d> Operation<'d> {
     pub(crate) fn id(&self) -> &'d str {
-        self.value
-            .get("operationId")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.value.get("operationId").and_then(Value::as_str).unwrap_or_default()
     }
 
     pub(crate) fn tag(&self) -> Option<&'d str> {
@@ -38,21 +33,13 @@ impl<'d> Operation<'d> {
     }
 
     pub(crate) fn text(&self, key: &str) -> Option<&'d str> {
-        let own = self
-            .value
-            .get(key)
-            .and_then(Value::as_str)
-            .filter(|text| !text.trim().is_empty());
+        let own = self.value.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         own.or_else(|| self.item.get(key).and_then(Value::as_str))
     }
 
     /// `POST /repos/{owner}/{repo}/issues`.
     pub(crate) fn request(&self) -> String {
-        format!(
-            "{} {}",
-            self.method.to_ascii_uppercase(),
-            line(self.path, 500)
-        )
+        format!("{} {}", self.method.to_ascii_uppercase(), line(self.path, 500))
     }
 }
 
@@ -85,38 +72,24 @@ fn in_item<'d>(found: &mut Found<'d>, refs: Refs<'d>, path: &'d str, item: &'d V
     let item = match refs.follow(item) {
         Ok(item) => item,
         Err(fault) => {
-            found
-                .faults
-                .push(format!("the path {path:?} is left out: {fault}"));
+            found.faults.push(format!("the path {path:?} is left out: {fault}"));
             return;
         }
     };
     let Some(members) = item.as_object() else {
-        found.faults.push(format!(
-            "the path {path:?} is left out: it is not an object"
-        ));
+        found.faults.push(format!("the path {path:?} is left out: it is not an object"));
         return;
     };
     for (key, value) in members {
-        let Some(method) = METHODS
-            .iter()
-            .find(|method| key.eq_ignore_ascii_case(method))
-        else {
+        let Some(method) = METHODS.iter().find(|method| key.eq_ignore_ascii_case(method)) else {
             continue;
         };
         if !value.is_object() {
-            found.faults.push(format!(
-                "{key} of the path {path:?} is left out: it is not an object"
-            ));
+            found.faults.push(format!("{key} of the path {path:?} is left out: it is not an object"));
         } else if found.operations.len() == MAX_OPERATIONS {
             found.beyond += 1;
         } else {
-            found.operations.push(Operation {
-                method,
-                path,
-                item,
-                value,
-            });
+            found.operations.push(Operation { method, path, item, value });
         }
     }
 }

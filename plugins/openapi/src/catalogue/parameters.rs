@@ -41,9 +41,7 @@ pub(crate) struct Declared<'d> {
 
 /// Whether an argument may never set a header of this name.
 pub(crate) fn is_kept_from_arguments(name: &str) -> bool {
-    NOT_FOR_ARGUMENTS
-        .iter()
-        .any(|kept| name.eq_ignore_ascii_case(kept))
+    NOT_FOR_ARGUMENTS.iter().any(|kept| name.eq_ignore_ascii_case(kept))
 }
 
 /// The parameters of an operation: the path's, then its own, which replace
@@ -55,16 +53,9 @@ pub(crate) fn declared<'d>(
 ) -> Vec<Declared<'d>> {
     let mut list: Vec<Declared<'d>> = Vec::new();
     for level in [operation.item, operation.value] {
-        for entry in level
-            .get("parameters")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for entry in level.get("parameters").and_then(Value::as_array).into_iter().flatten() {
             if list.len() == MAX_PARAMETERS {
-                faults.push(format!(
-                    "more than {MAX_PARAMETERS} parameters: the rest is left out"
-                ));
+                faults.push(format!("more than {MAX_PARAMETERS} parameters: the rest is left out"));
                 return list;
             }
             match read(entry, refs) {
@@ -81,8 +72,7 @@ fn place<'d>(list: &mut Vec<Declared<'d>>, parameter: Declared<'d>) {
     let same = |other: &&mut Declared<'d>| {
         other.place == parameter.place
             && (other.name == parameter.name
-                || (parameter.place == Place::Header
-                    && other.name.eq_ignore_ascii_case(parameter.name)))
+                || (parameter.place == Place::Header && other.name.eq_ignore_ascii_case(parameter.name)))
     };
     match list.iter_mut().find(same) {
         Some(held) => *held = parameter,
@@ -91,13 +81,8 @@ fn place<'d>(list: &mut Vec<Declared<'d>>, parameter: Declared<'d>) {
 }
 
 fn read<'d>(entry: &'d Value, refs: Refs<'d>) -> Result<Option<Declared<'d>>, String> {
-    let value = refs
-        .follow(entry)
-        .map_err(|fault| format!("a parameter is left out: {fault}"))?;
-    let name = value
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let value = refs.follow(entry).map_err(|fault| format!("a parameter is left out: {fault}"))?;
+    let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.is_empty() || name.len() > 256 {
         return Err("a parameter without a usable name is left out".to_owned());
     }
@@ -106,21 +91,15 @@ fn read<'d>(entry: &'d Value, refs: Refs<'d>) -> Result<Option<Declared<'d>>, St
         Some("query") => Place::Query,
         Some("header") if is_kept_from_arguments(name) => return Ok(None),
         Some("header") if !is_token(name) => {
-            return Err(format!(
-                "the header parameter {name:?} has no possible name and is left out"
-            ));
+            return Err(format!("the header parameter {name:?} has no possible name and is left out"));
         }
         Some("header") => Place::Header,
         Some("cookie") if !is_token(name) => {
-            return Err(format!(
-                "the cookie parameter {name:?} has no possible name and is left out"
-            ));
+            return Err(format!("the cookie parameter {name:?} has no possible name and is left out"));
         }
         Some("cookie") => Place::Cookie,
         other => {
-            return Err(format!(
-                "the parameter {name:?} is left out: its place {other:?} is not supported"
-            ));
+            return Err(format!("the parameter {name:?} is left out: its place {other:?} is not supported"));
         }
     };
     Ok(Some(Declared { name, place, value }))
@@ -128,8 +107,7 @@ fn read<'d>(entry: &'d Value, refs: Refs<'d>) -> Result<Option<Declared<'d>>, St
 
 /// RFC 9110, section 5.6.2.
 fn is_token(name: &str) -> bool {
-    name.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 impl<'d> Declared<'d> {
@@ -153,23 +131,15 @@ impl<'d> Declared<'d> {
     /// Its schema. Where there is none, keywords may stand beside the name, as
     /// OpenAPI 2 wrote them.
     pub(crate) fn schema(&self) -> &'d Value {
-        let content = self
-            .content()
-            .and_then(|(_, content)| content.get("schema"));
+        let content = self.content().and_then(|(_, content)| content.get("schema"));
         self.value.get("schema").or(content).unwrap_or(self.value)
     }
 
     /// Its style, by the defaults of its place where it names none that fits.
     pub(crate) fn encoding(&self, refs: Refs<'d>) -> Encoding {
         let json = self.value.get("schema").is_none()
-            && self
-                .content()
-                .is_some_and(|(media_type, _)| media_type.contains("json"));
-        let named = self
-            .value
-            .get("style")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+            && self.content().is_some_and(|(media_type, _)| media_type.contains("json"));
+        let named = self.value.get("style").and_then(Value::as_str).unwrap_or_default();
         let style = match (self.place, named) {
             (Place::Path, "label") => Style::Label,
             (Place::Path, "matrix") => Style::Matrix,
@@ -177,11 +147,7 @@ impl<'d> Declared<'d> {
             (Place::Query, other) => query_style(other),
             (Place::Cookie, _) => Style::Form,
         };
-        let explode = self
-            .value
-            .get("explode")
-            .and_then(Value::as_bool)
-            .unwrap_or(style == Style::Form);
+        let explode = self.value.get("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form);
         Encoding {
             style,
             explode,

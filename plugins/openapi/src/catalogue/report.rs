@@ -16,13 +16,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn warn(
-        &mut self,
-        sink: &mut dyn Sink,
-        tool: Option<&str>,
-        code: &str,
-        message: &str,
-    ) {
+    pub(crate) fn warn(&mut self, sink: &mut dyn Sink, tool: Option<&str>, code: &str, message: &str) {
         let message = line(message, MAX_MESSAGE_CHARS);
         if self.seen.len() >= MAX_WARNINGS {
             self.left_out += 1;
@@ -30,11 +24,7 @@ impl Report {
         }
         let tool = tool.map(str::to_owned);
         if self.seen.insert((tool.clone(), message.clone())) {
-            sink.warn(Warning {
-                tool,
-                code: code.to_owned(),
-                message,
-            });
+            sink.warn(Warning { tool, code: code.to_owned(), message });
         }
     }
 
@@ -42,11 +32,7 @@ impl Report {
     pub(crate) fn close(&self, sink: &mut dyn Sink) {
         if self.left_out > 0 {
             let message = format!("{} more warnings are not shown", self.left_out);
-            sink.warn(Warning {
-                tool: None,
-                code: "more-warnings".to_owned(),
-                message,
-            });
+            sink.warn(Warning { tool: None, code: "more-warnings".to_owned(), message });
         }
     }
 }

@@ -15,13 +15,8 @@ const MAX_SCHEMES: usize = 100;
 const MAX_ALTERNATIVES: usize = 20;
 const MAX_SCOPES: usize = 500;
 /// The flows of `oauth2`, the best first; the last two are legacy.
-const FLOWS: [&str; 5] = [
-    "authorizationCode",
-    "deviceAuthorization",
-    "clientCredentials",
-    "implicit",
-    "password",
-];
+const FLOWS: [&str; 5] =
+    ["authorizationCode", "deviceAuthorization", "clientCredentials", "implicit", "password"];
 
 /// The schemes of a document.
 #[derive(Debug, Default)]
@@ -53,35 +48,26 @@ impl<'d> Security<'d> {
         url: Option<&str>,
         operations: &[Operation<'d>],
     ) -> Self {
-        let mut security = Self {
-            root: root.get("security").filter(|list| list.is_array()),
-            ..Self::default()
-        };
-        let schemes = root
-            .pointer("/components/securitySchemes")
-            .and_then(Value::as_object);
+        let mut security =
+            Self { root: root.get("security").filter(|list| list.is_array()), ..Self::default() };
+        let schemes = root.pointer("/components/securitySchemes").and_then(Value::as_object);
         for (name, scheme) in schemes.into_iter().flatten().take(MAX_SCHEMES) {
             match refs.follow(scheme) {
                 Ok(scheme) => security.add(name, scheme, url),
-                Err(fault) => security.faults.push((
-                    "auth-unsupported",
-                    format!("the security scheme {name:?} is left out: {fault}"),
-                )),
+                Err(fault) => security
+                    .faults
+                    .push(("auth-unsupported", format!("the security scheme {name:?} is left out: {fault}"))),
             }
         }
         let silent = security.root.is_none()
-            && operations
-                .iter()
-                .all(|operation| operation.value.get("security").is_none());
+            && operations.iter().all(|operation| operation.value.get("security").is_none());
         if security.methods.is_empty() {
             security.offer_bearer();
         } else if silent {
             security.offer_all();
         }
         if operations.is_empty() {
-            security
-                .faults
-                .retain(|(code, _)| *code != "no-security-declared");
+            security.faults.retain(|(code, _)| *code != "no-security-declared");
         }
         security
     }
@@ -140,10 +126,9 @@ impl<'d> Security<'d> {
                 self.ids.insert(name, id);
                 self.methods.push(made);
             }
-            Err(why) => self.faults.push((
-                "auth-unsupported",
-                format!("the security scheme {name:?} is left out: {why}"),
-            )),
+            Err(why) => self
+                .faults
+                .push(("auth-unsupported", format!("the security scheme {name:?} is left out: {why}"))),
         }
     }
 
@@ -156,34 +141,19 @@ impl<'d> Security<'d> {
         };
         let odd = |c: char| c.is_control() || c.is_whitespace();
         if name.is_empty() || name.len() > 200 || name.contains(odd) {
-            return Err(format!(
-                "the name {:?} can't carry an API key",
-                line(name, 100)
-            ));
+            return Err(format!("the name {:?} can't carry an API key", line(name, 100)));
         }
         self.placed.push((carrier, name.to_owned()));
         let config = json!({
             "placements": [{"in": place, "name": name, "template": "{token}"}],
             "variables": [{"name": "token", "label": "API key", "secret": true}],
         });
-        Ok(method(
-            id,
-            "api-key",
-            &format!("API key ({place} {})", line(name, 60)),
-            &config,
-            None,
-        ))
+        Ok(method(id, "api-key", &format!("API key ({place} {})", line(name, 60)), &config, None))
     }
 
     fn http(&mut self, id: &str, scheme: &str) -> Result<AuthMethod, String> {
         match scheme.to_ascii_lowercase().as_str() {
-            "bearer" => Ok(method(
-                id,
-                "http-bearer",
-                "Bearer token",
-                &bearer("token", "Bearer token"),
-                None,
-            )),
+            "bearer" => Ok(method(id, "http-bearer", "Bearer token", &bearer("token", "Bearer token"), None)),
             "basic" => {
                 let config = json!({
                     "placements": [],
@@ -192,13 +162,7 @@ impl<'d> Security<'d> {
                         {"name": "password", "label": "Password", "secret": true},
                     ],
                 });
-                Ok(method(
-                    id,
-                    "http-basic",
-                    "User name and password",
-                    &config,
-                    None,
-                ))
+                Ok(method(id, "http-basic", "User name and password", &config, None))
             }
             other => {
                 let other = sanitised(other, 32);
@@ -218,32 +182,18 @@ impl<'d> Security<'d> {
     pub(crate) fn places(&self, place: Place, name: &str) -> bool {
         self.placed.iter().any(|(held, carrier)| {
             *held == place
-                && if place == Place::Header {
-                    carrier.eq_ignore_ascii_case(name)
-                } else {
-                    carrier == name
-                }
+                && if place == Place::Header { carrier.eq_ignore_ascii_case(name) } else { carrier == name }
         })
     }
 
     /// What an operation takes: its own list, else the document's.
     pub(crate) fn required(&self, operation: &Operation<'d>) -> Required {
-        let own = operation
-            .value
-            .get("security")
-            .filter(|list| list.is_array());
+        let own = operation.value.get("security").filter(|list| list.is_array());
         let Some(list) = own.or(self.root).and_then(Value::as_array) else {
-            return Required {
-                alternatives: self.fallback.clone(),
-                ..Required::default()
-            };
+            return Required { alternatives: self.fallback.clone(), ..Required::default() };
         };
         let mut required = Required::default();
-        for alternative in list
-            .iter()
-            .filter_map(Value::as_object)
-            .take(MAX_ALTERNATIVES)
-        {
+        for alternative in list.iter().filter_map(Value::as_object).take(MAX_ALTERNATIVES) {
             match self.alternative(alternative, &mut required.scopes) {
                 Ok(methods) if !required.alternatives.contains(&methods) => {
                     required.alternatives.push(methods)
@@ -272,12 +222,7 @@ impl<'d> Security<'d> {
                 ));
             };
             methods.push(id.clone());
-            for scope in wanted
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-            {
+            for scope in wanted.as_array().into_iter().flatten().filter_map(Value::as_str) {
                 if scopes.len() < 50 && !scopes.iter().any(|held| held == scope) {
                     scopes.push(line(scope, 200));
                 }
@@ -306,10 +251,8 @@ fn bearer(variable: &str, label: &str) -> Value {
 
 fn oauth(id: &str, scheme: &Value, url: Option<&str>) -> Result<AuthMethod, String> {
     let declared = scheme.get("flows").and_then(Value::as_object);
-    let flows: Vec<Value> = FLOWS
-        .iter()
-        .filter_map(|name| Some(flow(name, declared?.get(*name)?.as_object()?, url)))
-        .collect();
+    let flows: Vec<Value> =
+        FLOWS.iter().filter_map(|name| Some(flow(name, declared?.get(*name)?.as_object()?, url))).collect();
     let [first, others @ ..] = flows.as_slice() else {
         return Err("it has no OAuth flow".to_owned());
     };
@@ -327,51 +270,26 @@ fn oauth(id: &str, scheme: &Value, url: Option<&str>) -> Result<AuthMethod, Stri
 fn flow(name: &str, declared: &Map<String, Value>, url: Option<&str>) -> Value {
     let mut flow = Map::new();
     flow.insert("flow".to_owned(), json!(name));
-    for key in [
-        "authorizationUrl",
-        "tokenUrl",
-        "refreshUrl",
-        "deviceAuthorizationUrl",
-    ] {
-        let written = declared
-            .get(key)
-            .and_then(Value::as_str)
-            .filter(|text| !text.trim().is_empty());
+    for key in ["authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthorizationUrl"] {
+        let written = declared.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         if let Some(resolved) = written.and_then(|written| address::resolve(url, written)) {
             flow.insert(key.to_owned(), json!(resolved));
         }
     }
-    let scopes = declared
-        .get("scopes")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .take(MAX_SCOPES);
+    let scopes = declared.get("scopes").and_then(Value::as_object).into_iter().flatten().take(MAX_SCOPES);
     let scopes: Map<String, Value> = scopes
-        .map(|(scope, text)| {
-            (
-                line(scope, 200),
-                json!(line(text.as_str().unwrap_or_default(), 200)),
-            )
-        })
+        .map(|(scope, text)| (line(scope, 200), json!(line(text.as_str().unwrap_or_default(), 200))))
         .collect();
     flow.insert("scopes".to_owned(), Value::Object(scopes));
     Value::Object(flow)
 }
 
 fn openid(id: &str, written: &str, url: Option<&str>) -> Result<AuthMethod, String> {
-    let discovery = Some(written)
-        .filter(|text| !text.is_empty())
-        .and_then(|text| address::resolve(url, text));
-    let discovery = discovery
-        .ok_or_else(|| "its openIdConnectUrl is missing or relative to nothing".to_owned())?;
+    let discovery =
+        Some(written).filter(|text| !text.is_empty()).and_then(|text| address::resolve(url, text));
+    let discovery =
+        discovery.ok_or_else(|| "its openIdConnectUrl is missing or relative to nothing".to_owned())?;
     let mut config = bearer("token", "Access token");
     config["oauth"] = json!({"openIdConnectUrl": discovery});
-    Ok(method(
-        id,
-        "openid-connect",
-        "OpenID Connect",
-        &config,
-        None,
-    ))
+    Ok(method(id, "openid-connect", "OpenID Connect", &config, None))
 }

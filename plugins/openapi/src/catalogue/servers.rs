@@ -23,12 +23,7 @@ pub(crate) fn read(
     faults: &mut Vec<String>,
 ) -> Vec<Server> {
     let mut servers = Vec::new();
-    for entry in list
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .take(MAX_SERVERS)
-    {
+    for entry in list.and_then(Value::as_array).into_iter().flatten().take(MAX_SERVERS) {
         let Some(url) = entry.get("url").and_then(Value::as_str) else {
             continue;
         };
@@ -65,22 +60,11 @@ fn variables(map: Option<&Map<String, Value>>) -> Vec<Variable> {
             .filter_map(scalar)
             .take(100)
             .collect();
-        let default = value
-            .get("default")
-            .and_then(scalar)
-            .or_else(|| choices.first().cloned())
-            .unwrap_or_default();
-        Variable {
-            name: name.clone(),
-            default,
-            choices,
-        }
+        let default =
+            value.get("default").and_then(scalar).or_else(|| choices.first().cloned()).unwrap_or_default();
+        Variable { name: name.clone(), default, choices }
     };
-    map.into_iter()
-        .flatten()
-        .take(MAX_VARIABLES)
-        .map(read)
-        .collect()
+    map.into_iter().flatten().take(MAX_VARIABLES).map(read).collect()
 }
 
 fn scalar(value: &Value) -> Option<String> {
@@ -93,27 +77,14 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// The document's own servers, or by default the root of where it came from.
-pub(crate) fn of_document(
-    root: &Value,
-    document_url: Option<&str>,
-    faults: &mut Vec<String>,
-) -> Vec<Server> {
-    let listed = root
-        .get("servers")
-        .and_then(Value::as_array)
-        .is_some_and(|list| !list.is_empty());
+pub(crate) fn of_document(root: &Value, document_url: Option<&str>, faults: &mut Vec<String>) -> Vec<Server> {
+    let listed = root.get("servers").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let servers = read(root.get("servers"), document_url, faults);
     if listed {
         return servers;
     }
     let default = address::resolve(document_url, "/");
-    default
-        .map(|template| Server {
-            template,
-            variables: Vec::new(),
-        })
-        .into_iter()
-        .collect()
+    default.map(|template| Server { template, variables: Vec::new() }).into_iter().collect()
 }
 
 /// The servers of one operation, where it has its own.
@@ -148,10 +119,7 @@ pub(crate) fn add_origins(servers: &[Server], origins: &mut Vec<String>) {
                 .take(MAX_ORIGINS)
                 .collect();
         }
-        for origin in urls
-            .iter()
-            .filter_map(|url| address::origin(&address::as_base(url).ok()?))
-        {
+        for origin in urls.iter().filter_map(|url| address::origin(&address::as_base(url).ok()?)) {
             if origins.len() < MAX_ORIGINS && !origins.contains(&origin) {
                 origins.push(origin);
             }

@@ -33,11 +33,7 @@ impl<'d> Template<'d> {
             .filter(|pair| !pair.is_empty() && !pair.contains('{'))
             .map(encode::literal)
             .collect();
-        let mut template = Self {
-            parts: Vec::new(),
-            names: Vec::new(),
-            query: query.join("&"),
-        };
+        let mut template = Self { parts: Vec::new(), names: Vec::new(), query: query.join("&") };
         let mut rest = path;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((inside, after)) = after.split_once('}') else {
@@ -48,10 +44,7 @@ impl<'d> Template<'d> {
                 return Err("its path has a placeholder without a name".to_owned());
             }
             template.parts.push(Part::Literal(before));
-            template.parts.push(Part::Name {
-                name,
-                multi: name.len() != inside.len(),
-            });
+            template.parts.push(Part::Name { name, multi: name.len() != inside.len() });
             if !template.names.contains(&name) {
                 template.names.push(name);
             }

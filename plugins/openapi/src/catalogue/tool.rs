@@ -32,11 +32,7 @@ pub(crate) fn build<'d>(
     let mut binding = Binding::new(operation.method);
     if model.settings.base_url.is_none() {
         let own = servers::of_operation(operation, model.url, faults);
-        binding.servers = if own.is_empty() {
-            model.servers.clone()
-        } else {
-            own
-        };
+        binding.servers = if own.is_empty() { model.servers.clone() } else { own };
     }
     let input_schema = arguments::plan(model, definitions, operation, &mut binding, faults)?;
     let answer = answer::read(operation, model.refs, definitions);
@@ -47,14 +43,9 @@ pub(crate) fn build<'d>(
     binding.json = answer.json;
     binding.scopes = required.scopes;
     let bound = binding.to_bytes();
-    let size = input_schema
-        .len()
-        .max(answer.schema.as_ref().map_or(0, String::len))
-        .max(bound.len());
+    let size = input_schema.len().max(answer.schema.as_ref().map_or(0, String::len)).max(bound.len());
     if size > MAX_SCHEMA_BYTES {
-        return Err(format!(
-            "its schema or its binding has {size} bytes, more than {MAX_SCHEMA_BYTES}"
-        ));
+        return Err(format!("its schema or its binding has {size} bytes, more than {MAX_SCHEMA_BYTES}"));
     }
     Ok(Tool {
         name: name.to_owned(),
@@ -72,11 +63,7 @@ fn description(operation: &Operation<'_>) -> String {
     let summary = operation.text("summary").unwrap_or_default().trim();
     let description = operation.text("description").unwrap_or_default().trim();
     let both = if description.is_empty() || summary.is_empty() || description.starts_with(summary) {
-        if description.is_empty() {
-            summary.to_owned()
-        } else {
-            description.to_owned()
-        }
+        if description.is_empty() { summary.to_owned() } else { description.to_owned() }
     } else {
         format!("{summary}\n\n{description}")
     };
@@ -91,9 +78,7 @@ fn description(operation: &Operation<'_>) -> String {
 fn annotations(operation: &Operation<'_>) -> Annotations {
     let read_only = matches!(operation.method, "get" | "head" | "options");
     Annotations {
-        title: operation
-            .text("summary")
-            .map(|text| line(text, MAX_SUMMARY_CHARS)),
+        title: operation.text("summary").map(|text| line(text, MAX_SUMMARY_CHARS)),
         read_only,
         destructive: operation.method == "delete",
         idempotent: read_only || matches!(operation.method, "put" | "delete"),
@@ -106,15 +91,11 @@ fn annotations(operation: &Operation<'_>) -> Annotations {
 fn meta(model: &Model<'_>, operation: &Operation<'_>, binding: &Binding) -> String {
     let mut meta = Map::new();
     if let Some(summary) = operation.text("summary") {
-        meta.insert(
-            "summary".to_owned(),
-            json!(line(summary, MAX_SUMMARY_CHARS)),
-        );
+        meta.insert("summary".to_owned(), json!(line(summary, MAX_SUMMARY_CHARS)));
     }
     meta.insert("request".to_owned(), json!(operation.request()));
-    if let Some(origin) = base::default(&binding.servers, model.settings)
-        .ok()
-        .and_then(|base| address::origin(&base))
+    if let Some(origin) =
+        base::default(&binding.servers, model.settings).ok().and_then(|base| address::origin(&base))
     {
         meta.insert("origin".to_owned(), json!(origin));
     }

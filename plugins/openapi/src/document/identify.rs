@@ -39,20 +39,13 @@ pub(crate) fn identify(root: &Value) -> Kind {
         return Kind::OtherOpenApi(format!("Swagger {} (OpenAPI 2)", words(version)));
     }
     let has = |key: &str| map.contains_key(key);
-    let schema_url = root
-        .pointer("/info/schema")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let schema_url = root.pointer("/info/schema").and_then(Value::as_str).unwrap_or_default();
     if has("asyncapi") {
         Kind::Foreign("an AsyncAPI document")
-    } else if has("item")
-        && (schema_url.contains("postman") || root.pointer("/info/_postman_id").is_some())
-    {
+    } else if has("item") && (schema_url.contains("postman") || root.pointer("/info/_postman_id").is_some()) {
         Kind::Foreign("a Postman collection")
     } else if has("discoveryVersion")
-        || map
-            .get("kind")
-            .is_some_and(|kind| kind == "discovery#restDescription")
+        || map.get("kind").is_some_and(|kind| kind == "discovery#restDescription")
     {
         Kind::Foreign("a Google API Discovery document")
     } else if has("swaggerVersion") {
@@ -96,11 +89,7 @@ fn by_version(text: &str) -> Kind {
 }
 
 fn ours(version: Version, text: &str, newer: bool) -> Kind {
-    Kind::OpenApi {
-        version,
-        text: text.to_owned(),
-        newer,
-    }
+    Kind::OpenApi { version, text: text.to_owned(), newer }
 }
 
 /// What a text plainly is that is neither JSON nor YAML.
@@ -190,23 +179,11 @@ mod tests {
         };
         assert_eq!(name(json!({"swagger": 2.0})), "Swagger 2.0 (OpenAPI 2)");
         assert_eq!(name(json!({"asyncapi": "2.0.0"})), "an AsyncAPI document");
-        assert_eq!(
-            name(json!({"info": {"_postman_id": "1"}, "item": []})),
-            "a Postman collection"
-        );
-        assert_eq!(
-            name(json!({"kind": "discovery#restDescription"})),
-            "a Google API Discovery document"
-        );
+        assert_eq!(name(json!({"info": {"_postman_id": "1"}, "item": []})), "a Postman collection");
+        assert_eq!(name(json!({"kind": "discovery#restDescription"})), "a Google API Discovery document");
         assert_eq!(name(json!([1])), "Unknown");
-        assert_eq!(
-            foreign_text("#%RAML 1.0\ntitle: x"),
-            Some("a RAML document")
-        );
-        assert_eq!(
-            foreign_text("# a\ntype Query {\n  a: Int\n}"),
-            Some("a GraphQL schema")
-        );
+        assert_eq!(foreign_text("#%RAML 1.0\ntitle: x"), Some("a RAML document"));
+        assert_eq!(foreign_text("# a\ntype Query {\n  a: Int\n}"), Some("a GraphQL schema"));
         assert_eq!(foreign_text("openapi: 3.0.0"), None);
     }
 }

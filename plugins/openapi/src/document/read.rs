@@ -60,11 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parsed, Failure> {
         ));
     }
     let (root, format) = parse(text)?;
-    Ok(Parsed {
-        root,
-        format,
-        latin,
-    })
+    Ok(Parsed { root, format, latin })
 }
 
 fn parse(text: &str) -> Result<(Value, Format), Failure> {
@@ -117,9 +113,7 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
 
 fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units)
-        .map(|each| each.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect()
+    char::decode_utf16(units).map(|each| each.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 #[cfg(test)]
@@ -127,9 +121,7 @@ mod tests {
     use super::*;
 
     fn root(text: &str) -> Value {
-        read(text.as_bytes())
-            .unwrap_or_else(|fault| panic!("{}", fault.message))
-            .root
+        read(text.as_bytes()).unwrap_or_else(|fault| panic!("{}", fault.message)).root
     }
 
     #[test]
@@ -163,17 +155,13 @@ mod tests {
         let parsed = read(b"title: caf\xe9\n").unwrap();
         assert!(parsed.latin);
         assert_eq!(parsed.root["title"], "café");
-        let wide: Vec<u8> = [0xFF, 0xFE]
-            .into_iter()
-            .chain("{\"a\":1}".encode_utf16().flat_map(u16::to_le_bytes))
-            .collect();
+        let wide: Vec<u8> =
+            [0xFF, 0xFE].into_iter().chain("{\"a\":1}".encode_utf16().flat_map(u16::to_le_bytes)).collect();
         assert_eq!(read(&wide).unwrap().root["a"], 1);
     }
 
     fn refused(bytes: &[u8], part: &str) {
-        let fault = read(bytes)
-            .err()
-            .unwrap_or_else(|| panic!("read, but should say {part}"));
+        let fault = read(bytes).err().unwrap_or_else(|| panic!("read, but should say {part}"));
         assert!(fault.message.contains(part), "{}", fault.message);
     }
 
@@ -195,17 +183,11 @@ mod tests {
         let mut bomb = String::from("a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n");
         for level in 1..12 {
             let below = format!("*a{}", level - 1);
-            bomb.push_str(&format!(
-                "a{level}: &a{level} [{}]\n",
-                vec![below; 10].join(", ")
-            ));
+            bomb.push_str(&format!("a{level}: &a{level} [{}]\n", vec![below; 10].join(", ")));
         }
         refused(bomb.as_bytes(), "repetition limit");
-        let mut wide = format!(
-            "a: &a \"{}\"\nb: &b [{}]\nc:\n",
-            "x".repeat(100_000),
-            vec!["*a"; 100].join(",")
-        );
+        let mut wide =
+            format!("a: &a \"{}\"\nb: &b [{}]\nc:\n", "x".repeat(100_000), vec!["*a"; 100].join(","));
         for _ in 0..60 {
             wide.push_str("  - *b\n");
         }

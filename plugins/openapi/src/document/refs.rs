@@ -46,14 +46,9 @@ impl<'d> Refs<'d> {
                 return Ok(at);
             };
             let place = canonical(reference)?;
-            at = self
-                .get(&place)
-                .ok_or_else(|| Fault::Missing(shortened(reference)))?;
+            at = self.get(&place).ok_or_else(|| Fault::Missing(shortened(reference)))?;
         }
-        let first = value
-            .get("$ref")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let first = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         Err(Fault::Cycle(shortened(first)))
     }
 }
@@ -71,11 +66,7 @@ pub(crate) fn canonical(reference: &str) -> Result<Cow<'_, str>, Fault> {
         });
     }
     if reference.contains('%') {
-        return Ok(Cow::Owned(
-            percent_decode_str(reference)
-                .decode_utf8_lossy()
-                .into_owned(),
-        ));
+        return Ok(Cow::Owned(percent_decode_str(reference).decode_utf8_lossy().into_owned()));
     }
     Ok(Cow::Borrowed(reference))
 }
@@ -102,21 +93,11 @@ mod tests {
         let refs = Refs::new(&root);
         let follow = |reference: &str| {
             let value = Box::leak(Box::new(json!({"$ref": reference})));
-            Refs {
-                root: Box::leak(Box::new(root.clone())),
-            }
-            .follow(value)
-            .cloned()
+            Refs { root: Box::leak(Box::new(root.clone())) }.follow(value).cloned()
         };
-        assert_eq!(
-            follow("#/components/schemas/A"),
-            Ok(json!({"type": "string"}))
-        );
+        assert_eq!(follow("#/components/schemas/A"), Ok(json!({"type": "string"})));
         assert_eq!(follow("#/paths/~1a%20b~1%7Bc%7D/get/x"), Ok(json!(1)));
-        assert!(matches!(
-            follow("#/components/schemas/C"),
-            Err(Fault::Cycle(_))
-        ));
+        assert!(matches!(follow("#/components/schemas/C"), Err(Fault::Cycle(_))));
         assert!(matches!(follow("#/nowhere"), Err(Fault::Missing(_))));
         assert!(matches!(follow("#anchor"), Err(Fault::Missing(_))));
         assert!(matches!(follow("other.yaml#/x"), Err(Fault::External(_))));

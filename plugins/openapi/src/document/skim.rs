@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess,
-    SeqAccess, VariantAccess, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
 };
 use serde_json::{Map, Number, Value};
 
@@ -26,19 +26,14 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn for_document(len: usize) -> Self {
         let chars = len.saturating_mul(MAX_CHARS_PER_BYTE).max(MIN_CHARS);
-        Self {
-            nodes_left: Cell::new(MAX_NODES),
-            chars_left: Cell::new(chars),
-        }
+        Self { nodes_left: Cell::new(MAX_NODES), chars_left: Cell::new(chars) }
     }
 
     fn spend<E: Error>(&self, chars: usize) -> Result<(), E> {
         let nodes = self.nodes_left.get().checked_sub(1);
         let chars = self.chars_left.get().checked_sub(chars);
         let (Some(nodes), Some(chars)) = (nodes, chars) else {
-            return Err(E::custom(
-                "too many values, or too much text once aliases are followed",
-            ));
+            return Err(E::custom("too many values, or too much text once aliases are followed"));
         };
         self.nodes_left.set(nodes);
         self.chars_left.set(chars);
@@ -49,14 +44,8 @@ impl Budget {
 /// Reads JSON. The reader refuses more than 128 levels.
 pub(super) fn json(text: &str, budget: &Budget) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let seed = Skim {
-        place: Place::Root,
-        budget,
-        yaml: false,
-    };
-    let value = seed
-        .deserialize(&mut reader)
-        .map_err(|fault| fault.to_string())?;
+    let seed = Skim { place: Place::Root, budget, yaml: false };
+    let value = seed.deserialize(&mut reader).map_err(|fault| fault.to_string())?;
     reader.end().map_err(|fault| fault.to_string())?;
     Ok(value)
 }
@@ -65,11 +54,7 @@ pub(super) fn json(text: &str, budget: &Budget) -> Result<Value, String> {
 pub(super) fn yaml(text: &str, budget: &Budget) -> Result<Value, String> {
     let first = yaml_serde::Deserializer::from_str(text).next();
     let reader = first.ok_or_else(|| "no document in it".to_owned())?;
-    let seed = Skim {
-        place: Place::Root,
-        budget,
-        yaml: true,
-    };
+    let seed = Skim { place: Place::Root, budget, yaml: true };
     seed.deserialize(reader).map_err(|fault| fault.to_string())
 }
 
@@ -123,10 +108,7 @@ impl Place {
 }
 
 fn is_method(key: &str) -> bool {
-    matches!(
-        key,
-        "get" | "put" | "post" | "delete" | "options" | "head" | "patch" | "trace" | "query"
-    )
+    matches!(key, "get" | "put" | "post" | "delete" | "options" | "head" | "patch" | "trace" | "query")
 }
 
 #[derive(Clone, Copy)]
@@ -182,18 +164,12 @@ impl<'de> Visitor<'de> for Skim<'_> {
         Ok(value.into())
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a bound of a schema may be approximate"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a bound of a schema may be approximate")]
     fn visit_i128<E: Error>(self, value: i128) -> Result<Value, E> {
         self.visit_f64(value as f64)
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a bound of a schema may be approximate"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a bound of a schema may be approximate")]
     fn visit_u128<E: Error>(self, value: u128) -> Result<Value, E> {
         self.visit_f64(value as f64)
     }

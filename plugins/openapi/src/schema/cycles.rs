@@ -80,12 +80,7 @@ fn frame(refs: Refs<'_>, node: &str) -> Frame {
     if let Some(schema) = refs.get(node) {
         in_place(schema, &mut targets);
     }
-    Frame {
-        node: node.to_owned(),
-        targets,
-        next: 0,
-        depth: 0,
-    }
+    Frame { node: node.to_owned(), targets, next: 0, depth: 0 }
 }
 
 /// The references that describe the same value as `schema` does.
@@ -127,9 +122,8 @@ mod tests {
         }}});
         let refs = Refs::new(&root);
         let mut cycles = Cycles::default();
-        let mut cut = |from: &str, to: &str| {
-            cycles.is_cut(refs, &format!("{PREFIX}{from}"), &format!("{PREFIX}{to}"))
-        };
+        let mut cut =
+            |from: &str, to: &str| cycles.is_cut(refs, &format!("{PREFIX}{from}"), &format!("{PREFIX}{to}"));
         assert!(!cut("Pet", "Cat"));
         assert!(cut("Cat", "Pet"));
         assert!(!cut("Tree", "Tree"));
@@ -138,12 +132,7 @@ mod tests {
     #[test]
     fn a_long_chain_is_cut_without_recursing_here() {
         let schemas: Map<String, Value> = (0..100_000)
-            .map(|n| {
-                (
-                    format!("S{n}"),
-                    json!({"allOf": [{"$ref": format!("{PREFIX}S{}", n + 1)}]}),
-                )
-            })
+            .map(|n| (format!("S{n}"), json!({"allOf": [{"$ref": format!("{PREFIX}S{}", n + 1)}]})))
             .collect();
         let root = json!({"components": {"schemas": schemas}});
         let refs = Refs::new(&root);
@@ -151,11 +140,7 @@ mod tests {
         let mut longest = 0;
         let mut run = 0;
         for n in 0..99_999 {
-            let cut = cycles.is_cut(
-                refs,
-                &format!("{PREFIX}S{n}"),
-                &format!("{PREFIX}S{}", n + 1),
-            );
+            let cut = cycles.is_cut(refs, &format!("{PREFIX}S{n}"), &format!("{PREFIX}S{}", n + 1));
             run = if cut { 0 } else { run + 1 };
             longest = longest.max(run);
         }

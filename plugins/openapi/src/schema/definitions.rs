@@ -64,11 +64,7 @@ impl<'d> Definitions<'d> {
         for (name, _) in components(root) {
             let node = component_node(name);
             let name = definitions.names[&node].clone();
-            definitions.pending.push_back(Pending {
-                node,
-                name,
-                side: Side::Whole,
-            });
+            definitions.pending.push_back(Pending { node, name, side: Side::Whole });
         }
         definitions
     }
@@ -76,12 +72,8 @@ impl<'d> Definitions<'d> {
     /// The next definition to hand to the host: its name, schema and faults.
     pub(crate) fn take_next(&mut self) -> Option<(String, Written)> {
         let Pending { node, name, side } = self.pending.pop_front()?;
-        let schema = self
-            .refs
-            .get(&node)
-            .expect("only what was found is planned");
-        let mut written =
-            Writer::for_definition(self, side, &node).finish(schema, Notes::default());
+        let schema = self.refs.get(&node).expect("only what was found is planned");
+        let mut written = Writer::for_definition(self, side, &node).finish(schema, Notes::default());
         if written.json.len() > MAX_DEFINITION_BYTES {
             written.faults.push(format!(
                 "the schema {name:?} is too large ({} bytes) and allows anything",
@@ -130,12 +122,7 @@ impl<'d> Definitions<'d> {
         if let Some(name) = self.input_names.get(node) {
             return Ok(name.clone());
         }
-        let base = format!(
-            "{}.input",
-            self.names
-                .get(node)
-                .map_or(last_token(node), String::as_str)
-        );
+        let base = format!("{}.input", self.names.get(node).map_or(last_token(node), String::as_str));
         let name = self.plan(node, &base, Side::Input)?;
         self.input_names.insert(node.to_owned(), name.clone());
         Ok(name)
@@ -147,11 +134,7 @@ impl<'d> Definitions<'d> {
         }
         self.extra_count += 1;
         let name = self.free_name(base, node);
-        self.pending.push_back(Pending {
-            node: node.to_owned(),
-            name: name.clone(),
-            side,
-        });
+        self.pending.push_back(Pending { node: node.to_owned(), name: name.clone(), side });
         Ok(name)
     }
 
@@ -159,18 +142,9 @@ impl<'d> Definitions<'d> {
         let root = self.refs;
         let marks = self.read_only.get_or_insert_with(|| {
             let schemas = root.get("#/components/schemas").and_then(Value::as_object);
-            ReadOnly::of(
-                schemas
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, schema)| (component_node(name), schema)),
-            )
+            ReadOnly::of(schemas.into_iter().flatten().map(|(name, schema)| (component_node(name), schema)))
         });
-        if self.names.contains_key(node) {
-            marks.reaches(node)
-        } else {
-            marks.is_reached_from(target)
-        }
+        if self.names.contains_key(node) { marks.reaches(node) } else { marks.is_reached_from(target) }
     }
 
     fn free_name(&mut self, wanted: &str, node: &str) -> String {
@@ -186,18 +160,12 @@ impl<'d> Definitions<'d> {
 }
 
 fn components(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    root.pointer("/components/schemas")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
+    root.pointer("/components/schemas").and_then(Value::as_object).into_iter().flatten()
 }
 
 fn component_node(name: &str) -> String {
-    let escaped = if name.contains(['~', '/']) {
-        name.replace('~', "~0").replace('/', "~1")
-    } else {
-        name.to_owned()
-    };
+    let escaped =
+        if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1") } else { name.to_owned() };
     format!("{COMPONENTS}{escaped}")
 }
 

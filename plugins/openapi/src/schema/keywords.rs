@@ -9,9 +9,7 @@ const MAX_TITLE_CHARS: usize = 200;
 /// Longer defaults and examples tell a reader nothing.
 const MAX_VALUE_BYTES: usize = 1024;
 const MAX_PATTERN_BYTES: usize = 1000;
-const TYPES: [&str; 7] = [
-    "null", "boolean", "object", "array", "number", "string", "integer",
-];
+const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
 impl Writer<'_, '_> {
     /// Writes one keyword, or nothing where 2020-12 has no such.
@@ -32,24 +30,16 @@ impl Writer<'_, '_> {
             | "unevaluatedProperties"
             | "contentSchema" => self.sub(key, value, false),
             "patternProperties" | "dependentSchemas" => self.named(key, value),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                self.bound(map, key, value)
-            }
-            "multipleOf" if value.as_f64().is_some_and(|factor| factor > 0.0) => {
-                self.copy(key, value)
-            }
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-            | "maxProperties" | "minContains" | "maxContains"
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => self.bound(map, key, value),
+            "multipleOf" if value.as_f64().is_some_and(|factor| factor > 0.0) => self.copy(key, value),
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+            | "minContains" | "maxContains"
                 if value.is_u64() =>
             {
                 self.copy(key, value)
             }
-            "uniqueItems" | "readOnly" | "writeOnly" if value == &Value::Bool(true) => {
-                self.copy(key, value)
-            }
-            "format" | "contentEncoding" | "contentMediaType" if value.is_string() => {
-                self.copy(key, value)
-            }
+            "uniqueItems" | "readOnly" | "writeOnly" if value == &Value::Bool(true) => self.copy(key, value),
+            "format" | "contentEncoding" | "contentMediaType" if value.is_string() => self.copy(key, value),
             "title" => self.title(value),
             "pattern" => self.pattern(value),
             "const" | "default" => self.copy_if_short(key, value),
@@ -123,10 +113,7 @@ impl Writer<'_, '_> {
     }
 
     fn pattern(&mut self, value: &Value) {
-        if value
-            .as_str()
-            .is_some_and(|pattern| pattern.len() <= MAX_PATTERN_BYTES && is_portable(pattern))
-        {
+        if value.as_str().is_some_and(|pattern| pattern.len() <= MAX_PATTERN_BYTES && is_portable(pattern)) {
             self.copy("pattern", value);
         }
     }
@@ -171,12 +158,10 @@ impl Writer<'_, '_> {
 /// Whether engines without backtracking can read a pattern; the others cost
 /// time that a stranger chooses.
 pub(super) fn is_portable(pattern: &str) -> bool {
-    let look_around = ["(?=", "(?!", "(?<=", "(?<!"]
-        .iter()
-        .any(|mark| pattern.contains(mark));
+    let look_around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|mark| pattern.contains(mark));
     let bytes = pattern.as_bytes();
-    let back_reference = bytes.windows(2).any(|pair| {
-        pair[0] == b'\\' && (pair[1].is_ascii_digit() && pair[1] != b'0' || pair[1] == b'k')
-    });
+    let back_reference = bytes
+        .windows(2)
+        .any(|pair| pair[0] == b'\\' && (pair[1].is_ascii_digit() && pair[1] != b'0' || pair[1] == b'k'));
     !look_around && !back_reference
 }

@@ -71,9 +71,7 @@ fn survey(value: &Value, targets: &mut Vec<String>) -> bool {
             }
             found
         }
-        Value::Array(list) => list
-            .iter()
-            .fold(false, |found, member| survey(member, targets) | found),
+        Value::Array(list) => list.iter().fold(false, |found, member| survey(member, targets) | found),
         _ => false,
     }
 }

@@ -41,34 +41,17 @@ pub(super) type Schema = Map<String, Value>;
 
 impl<'w, 'd> Writer<'w, 'd> {
     pub(super) fn new(definitions: &'w mut Definitions<'d>, side: Side) -> Self {
-        Self {
-            definitions,
-            side,
-            node: None,
-            in_place: true,
-            out: Vec::new(),
-            faults: Vec::new(),
-        }
+        Self { definitions, side, node: None, in_place: true, out: Vec::new(), faults: Vec::new() }
     }
 
-    pub(super) fn for_definition(
-        definitions: &'w mut Definitions<'d>,
-        side: Side,
-        node: &'w str,
-    ) -> Self {
-        Self {
-            node: Some(node),
-            ..Self::new(definitions, side)
-        }
+    pub(super) fn for_definition(definitions: &'w mut Definitions<'d>, side: Side, node: &'w str) -> Self {
+        Self { node: Some(node), ..Self::new(definitions, side) }
     }
 
     pub(super) fn finish(mut self, schema: &Value, notes: Notes<'_>) -> Written {
         self.schema(schema, notes);
         let json = String::from_utf8(self.out).expect("only whole strings are written");
-        Written {
-            json,
-            faults: self.faults,
-        }
+        Written { json, faults: self.faults }
     }
 
     fn schema(&mut self, schema: &Value, notes: Notes<'_>) {
@@ -102,10 +85,7 @@ impl<'w, 'd> Writer<'w, 'd> {
     }
 
     fn reference(&mut self, map: &Schema, reference: &str, nullable: bool, notes: Notes<'_>) {
-        let notes = Notes {
-            description: notes.description.or_else(|| text(map, "description")),
-            ..notes
-        };
+        let notes = Notes { description: notes.description.or_else(|| text(map, "description")), ..notes };
         if let Some(target) = self.cut_target(reference) {
             return self.without_composition(target, notes);
         }
@@ -139,17 +119,12 @@ impl<'w, 'd> Writer<'w, 'd> {
     /// ignored, but the descriptions people write there are worth keeping.
     fn siblings(&mut self, map: &Schema, notes: Notes<'_>) {
         if self.definitions.version == Version::V31 && map.contains_key("$ref") {
-            let rest = map
-                .keys()
-                .any(|key| !matches!(key.as_str(), "$ref" | "description" | "deprecated"));
+            let rest = map.keys().any(|key| !matches!(key.as_str(), "$ref" | "description" | "deprecated"));
             if rest {
                 return self.keywords(map, notes, false);
             }
         }
-        self.notes(Notes {
-            deprecated: notes.deprecated || flag(map, "deprecated"),
-            ..notes
-        });
+        self.notes(Notes { deprecated: notes.deprecated || flag(map, "deprecated"), ..notes });
     }
 
     /// The referenced schema, where following it would close a circle.
@@ -157,11 +132,7 @@ impl<'w, 'd> Writer<'w, 'd> {
         let node = self.node.filter(|_| self.in_place)?;
         let target = canonical(reference).ok()?;
         let refs = self.definitions.refs;
-        self.definitions
-            .cycles
-            .is_cut(refs, node, &target)
-            .then(|| refs.get(&target))
-            .flatten()
+        self.definitions.cycles.is_cut(refs, node, &target).then(|| refs.get(&target)).flatten()
     }
 
     /// What a schema says by itself, without what it takes from others.
@@ -172,10 +143,7 @@ impl<'w, 'd> Writer<'w, 'd> {
         self.raw("{");
         let in_place = std::mem::replace(&mut self.in_place, false);
         self.each_keyword(map, false, |key| {
-            !matches!(
-                key,
-                "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "discriminator"
-            )
+            !matches!(key, "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "discriminator")
         });
         self.own_notes(map, notes);
         self.in_place = in_place;
@@ -197,10 +165,7 @@ impl<'w, 'd> Writer<'w, 'd> {
 
     fn own_notes(&mut self, map: &Schema, notes: Notes<'_>) {
         let description = notes.description.or_else(|| text(map, "description"));
-        self.notes(Notes {
-            description,
-            deprecated: notes.deprecated || flag(map, "deprecated"),
-        });
+        self.notes(Notes { description, deprecated: notes.deprecated || flag(map, "deprecated") });
     }
 
     pub(super) fn properties(&mut self, value: &Value) {
@@ -245,9 +210,8 @@ impl<'w, 'd> Writer<'w, 'd> {
         let properties = map.get("properties").and_then(Value::as_object);
         let mut names: Vec<&str> = Vec::new();
         for name in list.iter().filter_map(Value::as_str) {
-            let left_out = properties
-                .and_then(|all| all.get(name))
-                .is_some_and(|schema| self.is_left_out(schema));
+            let left_out =
+                properties.and_then(|all| all.get(name)).is_some_and(|schema| self.is_left_out(schema));
             if !left_out && !names.contains(&name) {
                 names.push(name);
             }
@@ -309,9 +273,7 @@ impl<'w, 'd> Writer<'w, 'd> {
         if !value.is_object() && !value.is_boolean() {
             return;
         }
-        if key == "not"
-            && reference_in(value).is_some_and(|reference| self.cut_target(reference).is_some())
-        {
+        if key == "not" && reference_in(value).is_some_and(|reference| self.cut_target(reference).is_some()) {
             return;
         }
         let before = self.in_place;
@@ -401,8 +363,7 @@ impl<'w, 'd> Writer<'w, 'd> {
     }
 
     pub(super) fn json<T: serde::Serialize + ?Sized>(&mut self, value: &T) {
-        serde_json::to_writer(&mut self.out, value)
-            .expect("JSON values can be written into memory");
+        serde_json::to_writer(&mut self.out, value).expect("JSON values can be written into memory");
     }
 
     pub(super) fn raw(&mut self, text: &str) {
@@ -419,9 +380,7 @@ fn text<'m>(map: &'m Schema, key: &str) -> Option<&'m str> {
 }
 
 fn is_composed(map: &Schema) -> bool {
-    ["allOf", "anyOf", "oneOf", "not", "const"]
-        .iter()
-        .any(|key| map.contains_key(*key))
+    ["allOf", "anyOf", "oneOf", "not", "const"].iter().any(|key| map.contains_key(*key))
 }
 
 fn is_closed(map: &Schema) -> bool {

@@ -27,49 +27,33 @@ pub(crate) fn read<H: Http>(
     let status = response.status();
     let headers = Headers::new(response.headers());
     let metadata = Some(headers.metadata(status));
-    let is_empty = matches!(status, 204 | 205 | 304)
-        || binding.method == "HEAD"
-        || headers.content_length() == Some(0);
+    let is_empty =
+        matches!(status, 204 | 205 | 304) || binding.method == "HEAD" || headers.content_length() == Some(0);
     if is_empty {
-        return Ok(Answer {
-            data: "null".to_owned(),
-            metadata,
-        });
+        return Ok(Answer { data: "null".to_owned(), metadata });
     }
     let content_type = headers.content_type().to_owned();
     let named = (!content_type.is_empty()).then(|| content::kind(&content_type));
     if named == Some(Content::Binary) && !binding.json {
         let file = response.into_file(Some(&content_type))?;
-        return Ok(Answer {
-            data: file_value(&file, &content_type),
-            metadata,
-        });
+        return Ok(Answer { data: file_value(&file, &content_type), metadata });
     }
     let bytes = match read::all(http, response, &headers, binding.is_idempotent())? {
         Received::Bytes(bytes) => bytes,
         Received::File(file) => {
-            return Ok(Answer {
-                data: file_value(&file, &content_type),
-                metadata,
-            });
+            return Ok(Answer { data: file_value(&file, &content_type), metadata });
         }
     };
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let is_text = named == Some(Content::Text) && !binding.json && !bytes.is_empty();
         return Ok(Answer {
-            data: if is_text {
-                text(bytes, &content_type)
-            } else {
-                "null".to_owned()
-            },
+            data: if is_text { text(bytes, &content_type) } else { "null".to_owned() },
             metadata,
         });
     }
     let data = match named {
-        Some(Content::Json) => {
-            json_text(bytes).map_err(|why| malformed_json(status, &why, bytes))?
-        }
+        Some(Content::Json) => json_text(bytes).map_err(|why| malformed_json(status, &why, bytes))?,
         Some(Content::Lines) => lines(status, bytes)?,
         Some(Content::Text) if !binding.json => text(bytes, &content_type),
         _ => sniffed(http, named, bytes, &content_type)?,
@@ -96,13 +80,7 @@ fn sniffed<H: Http>(
     }
     let media_type = Some(content_type).filter(|text| !text.is_empty());
     let file = read::store(http, media_type, bytes)?;
-    Ok(file_value(
-        &StoredFile {
-            size: Some(bytes.len() as u64),
-            ..file
-        },
-        content_type,
-    ))
+    Ok(file_value(&StoredFile { size: Some(bytes.len() as u64), ..file }, content_type))
 }
 
 /// The bytes as they are, once they are known to be JSON: numbers keep their
@@ -142,17 +120,10 @@ fn lines(status: u16, bytes: &[u8]) -> Result<String, Failure> {
         .filter(|row| !row.is_empty());
     for (index, row) in rows.enumerate() {
         if index == MAX_LINES {
-            return Err(malformed(
-                status,
-                format!("the body has more than {MAX_LINES} lines"),
-            ));
+            return Err(malformed(status, format!("the body has more than {MAX_LINES} lines")));
         }
-        let value = json_text(row).map_err(|why| {
-            malformed(
-                status,
-                format!("line {} of the body is not JSON: {why}", index + 1),
-            )
-        })?;
+        let value = json_text(row)
+            .map_err(|why| malformed(status, format!("line {} of the body is not JSON: {why}", index + 1)))?;
         if index > 0 {
             data.push(',');
         }
@@ -165,9 +136,7 @@ fn lines(status: u16, bytes: &[u8]) -> Result<String, Failure> {
 fn text(bytes: &[u8], content_type: &str) -> String {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        Err(_) if content::is_latin(content_type) => {
-            bytes.iter().map(|byte| char::from(*byte)).collect()
-        }
+        Err(_) if content::is_latin(content_type) => bytes.iter().map(|byte| char::from(*byte)).collect(),
         Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     };
     json!(text).to_string()
@@ -179,20 +148,13 @@ fn file_value(file: &StoredFile, content_type: &str) -> String {
     } else {
         content::essence(content_type)
     };
-    json!({"$file": file.reference, "mediaType": plain(&media_type, 120), "size": file.size})
-        .to_string()
+    json!({"$file": file.reference, "mediaType": plain(&media_type, 120), "size": file.size}).to_string()
 }
 
 fn malformed_json(status: u16, why: &str, bytes: &[u8]) -> Failure {
-    let start =
-        String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_EXCERPT_CHARS)]).into_owned();
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_EXCERPT_CHARS)]).into_owned();
     Failure {
-        details: Some(
-            json!({"size": bytes.len(), "start": plain(&start, MAX_EXCERPT_CHARS)}).to_string(),
-        ),
-        ..malformed(
-            status,
-            format!("the API said it answers JSON, but the body is not valid JSON: {why}"),
-        )
+        details: Some(json!({"size": bytes.len(), "start": plain(&start, MAX_EXCERPT_CHARS)}).to_string()),
+        ..malformed(status, format!("the API said it answers JSON, but the body is not valid JSON: {why}"))
     }
 }

@@ -23,9 +23,7 @@ impl Arguments {
             Ok(Value::Null) => Map::new(),
             Ok(_) => return Err(invalid("the arguments are not an object".to_owned())),
             Err(fault) => {
-                return Err(invalid(format!(
-                    "the arguments are not valid JSON: {fault}"
-                )));
+                return Err(invalid(format!("the arguments are not valid JSON: {fault}")));
             }
         };
         let arguments = Self { values };
@@ -52,11 +50,7 @@ impl Arguments {
     /// # Errors
     /// `invalid-arguments`.
     pub(crate) fn server(&self, binding: &Binding) -> Result<Choice, Failure> {
-        if binding.offers_server() {
-            Choice::read(self.value("server"))
-        } else {
-            Ok(Choice::default())
-        }
+        if binding.offers_server() { Choice::read(self.value("server")) } else { Ok(Choice::default()) }
     }
 
     /// The media type of the body, by the argument or by default.
@@ -73,38 +67,21 @@ impl Arguments {
         let Some(wanted) = self.value("contentType").filter(|_| body.types.len() > 1) else {
             return body.types.first().ok_or_else(damaged);
         };
-        body.types
-            .iter()
-            .find(|each| wanted == each.media_type.as_str())
-            .ok_or_else(|| {
-                let offered: Vec<&str> = body
-                    .types
-                    .iter()
-                    .map(|each| each.media_type.as_str())
-                    .collect();
-                invalid(format!(
-                    "the content type {wanted} is not one of {}",
-                    offered.join(", ")
-                ))
-            })
+        body.types.iter().find(|each| wanted == each.media_type.as_str()).ok_or_else(|| {
+            let offered: Vec<&str> = body.types.iter().map(|each| each.media_type.as_str()).collect();
+            invalid(format!("the content type {wanted} is not one of {}", offered.join(", ")))
+        })
     }
 
     fn check_names(&self, binding: &Binding) -> Result<(), Failure> {
-        let mut accepted: Vec<&str> = binding
-            .parameters
-            .iter()
-            .map(|parameter| parameter.argument.as_str())
-            .collect();
+        let mut accepted: Vec<&str> =
+            binding.parameters.iter().map(|parameter| parameter.argument.as_str()).collect();
         if let Some(body) = &binding.body {
             accepted.push("body");
             accepted.extend((body.types.len() > 1).then_some("contentType"));
         }
         accepted.extend(binding.offers_server().then_some("server"));
-        let Some(unknown) = self
-            .values
-            .keys()
-            .find(|name| !accepted.contains(&name.as_str()))
-        else {
+        let Some(unknown) = self.values.keys().find(|name| !accepted.contains(&name.as_str())) else {
             return Ok(());
         };
         let near = accepted
@@ -115,17 +92,9 @@ impl Arguments {
         let list = if accepted.is_empty() {
             "none".to_owned()
         } else {
-            accepted
-                .iter()
-                .take(40)
-                .copied()
-                .collect::<Vec<_>>()
-                .join(", ")
+            accepted.iter().take(40).copied().collect::<Vec<_>>().join(", ")
         };
-        Err(invalid(format!(
-            "unknown argument {:?}.{near} Accepted: {list}",
-            line(unknown, 100)
-        )))
+        Err(invalid(format!("unknown argument {:?}.{near} Accepted: {list}", line(unknown, 100))))
     }
 
     fn check_body(&self, body: &Body) -> Result<(), Failure> {
@@ -141,10 +110,7 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), Failure> {
     let name = &parameter.argument;
     let Some(value) = value else {
         return if parameter.required {
-            Err(invalid(format!(
-                "the {} parameter {name:?} is required",
-                parameter.place.name()
-            )))
+            Err(invalid(format!("the {} parameter {name:?} is required", parameter.place.name())))
         } else {
             Ok(())
         };
@@ -156,9 +122,7 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), Failure> {
         _ => false,
     };
     if parameter.place == Place::Path && is_empty {
-        return Err(invalid(format!(
-            "the path parameter {name:?} must not be empty"
-        )));
+        return Err(invalid(format!("the path parameter {name:?} must not be empty")));
     }
     let is_structured = value.is_array() || value.is_object();
     if parameter.shape == Shape::Scalar && is_structured && !parameter.encoding.json {
@@ -173,28 +137,15 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), Failure> {
 /// The same but for case and separators, or one slip of the finger away.
 fn is_near(accepted: &str, given: &str) -> bool {
     let fold = |text: &str| -> Vec<char> {
-        text.chars()
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .take(100)
-            .collect()
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(100).collect()
     };
     let (accepted, given) = (fold(accepted), fold(given));
     if accepted == given {
         return !given.is_empty();
     }
-    let start = accepted
-        .iter()
-        .zip(&given)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let start = accepted.iter().zip(&given).take_while(|(a, b)| a == b).count();
     let (accepted, given) = (&accepted[start..], &given[start..]);
-    let end = accepted
-        .iter()
-        .rev()
-        .zip(given.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let end = accepted.iter().rev().zip(given.iter().rev()).take_while(|(a, b)| a == b).count();
     let left = accepted.len().max(given.len()) - end;
     start + end >= 2 && left <= 2
 }

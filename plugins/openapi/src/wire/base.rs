@@ -23,14 +23,9 @@ impl Choice {
     pub(crate) fn read(argument: Option<&Value>) -> Result<Self, Failure> {
         match argument {
             None | Some(Value::Null) => Ok(Self::default()),
-            Some(Value::String(url)) => Ok(Self {
-                url: Some(url.clone()),
-                ..Self::default()
-            }),
+            Some(Value::String(url)) => Ok(Self { url: Some(url.clone()), ..Self::default() }),
             Some(Value::Object(map)) => Self::of_object(map),
-            Some(_) => Err(invalid(
-                "`server` is neither a URL nor an object with `url` and `variables`",
-            )),
+            Some(_) => Err(invalid("`server` is neither a URL nor an object with `url` and `variables`")),
         }
     }
 
@@ -42,10 +37,9 @@ impl Choice {
         };
         let variables = match map.get("variables") {
             None | Some(Value::Null) => BTreeMap::new(),
-            Some(Value::Object(values)) => values
-                .iter()
-                .map(|(name, value)| (name.clone(), text(value)))
-                .collect(),
+            Some(Value::Object(values)) => {
+                values.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+            }
             Some(_) => return Err(invalid("`server.variables` is not an object")),
         };
         Ok(Self { url, variables })
@@ -66,21 +60,14 @@ pub(crate) fn default(servers: &[Server], settings: &Settings) -> Result<String,
 /// # Errors
 /// `invalid-arguments` for a server or value that is not offered,
 /// `settings-invalid` where the document gives no usable server.
-pub(crate) fn choose(
-    servers: &[Server],
-    settings: &Settings,
-    choice: &Choice,
-) -> Result<String, Failure> {
+pub(crate) fn choose(servers: &[Server], settings: &Settings, choice: &Choice) -> Result<String, Failure> {
     if let Some(base) = &settings.base_url {
         return Ok(base.clone());
     }
     let server = match &choice.url {
         None => servers.first(),
         Some(url) => Some(
-            servers
-                .iter()
-                .find(|server| server.template == *url)
-                .ok_or_else(|| not_offered(url, servers))?,
+            servers.iter().find(|server| server.template == *url).ok_or_else(|| not_offered(url, servers))?,
         ),
     };
     let server = server.ok_or_else(|| {
@@ -94,15 +81,10 @@ pub(crate) fn choose(
         let value = value_of(variable, settings, choice)?;
         url = url.replace(&format!("{{{}}}", variable.name), value);
     }
-    if let Some(unknown) = choice
-        .variables
-        .keys()
-        .find(|name| !server.variables.iter().any(|each| each.name == **name))
+    if let Some(unknown) =
+        choice.variables.keys().find(|name| !server.variables.iter().any(|each| each.name == **name))
     {
-        return Err(invalid(&format!(
-            "the server {} has no variable {unknown:?}",
-            server.template
-        )));
+        return Err(invalid(&format!("the server {} has no variable {unknown:?}", server.template)));
     }
     address::as_base(&url).map_err(|fault| {
         Failure::new(
@@ -118,15 +100,9 @@ fn value_of<'v>(
     settings: &'v Settings,
     choice: &'v Choice,
 ) -> Result<&'v str, Failure> {
-    let Variable {
-        name,
-        default,
-        choices,
-    } = variable;
+    let Variable { name, default, choices } = variable;
     let chosen = choice.variables.get(name);
-    let value = chosen
-        .or_else(|| settings.server_variables.get(name))
-        .unwrap_or(default);
+    let value = chosen.or_else(|| settings.server_variables.get(name)).unwrap_or(default);
     if !choices.is_empty() && !choices.contains(value) && value != default {
         let offered = choices.join(", ");
         return Err(invalid(&format!(
@@ -143,18 +119,12 @@ fn value_of<'v>(
 
 fn is_label(value: &str) -> bool {
     !value.is_empty()
-        && value
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
         && !super::encode::is_dots(value)
 }
 
 fn not_offered(url: &str, servers: &[Server]) -> Failure {
-    let offered: Vec<&str> = servers
-        .iter()
-        .map(|server| server.template.as_str())
-        .take(10)
-        .collect();
+    let offered: Vec<&str> = servers.iter().map(|server| server.template.as_str()).take(10).collect();
     invalid(&format!(
         "the server {:?} is not offered; these are: {}",
         crate::text::line(url, 200),

@@ -67,41 +67,26 @@ impl Binding {
                 format!("the stored binding can't be read ({why}): refresh the source"),
             )
         };
-        let binding: Self =
-            serde_json::from_slice(bytes).map_err(|fault| stale(&fault.to_string()))?;
+        let binding: Self = serde_json::from_slice(bytes).map_err(|fault| stale(&fault.to_string()))?;
         if binding.version != VERSION {
-            return Err(stale(&format!(
-                "its version is {}, not {VERSION}",
-                binding.version
-            )));
+            return Err(stale(&format!("its version is {}, not {VERSION}", binding.version)));
         }
         let count = binding.parameters.len();
         let whole = binding
             .path
             .iter()
             .all(|piece| !matches!(piece, Piece::Parameter { index, .. } if *index >= count));
-        if whole {
-            Ok(binding)
-        } else {
-            Err(stale("its path names a parameter that is not there"))
-        }
+        if whole { Ok(binding) } else { Err(stale("its path names a parameter that is not there")) }
     }
 
     /// Whether sending it twice is the same as once (RFC 9110, section 9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
-        matches!(
-            self.method.as_str(),
-            "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE" | "TRACE"
-        )
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE" | "TRACE")
     }
 
     /// Whether a call may choose among servers.
     pub(crate) fn offers_server(&self) -> bool {
-        self.servers.len() > 1
-            || self
-                .servers
-                .iter()
-                .any(|server| !server.variables.is_empty())
+        self.servers.len() > 1 || self.servers.iter().any(|server| !server.variables.is_empty())
     }
 }
 

@@ -8,45 +8,31 @@ use super::style;
 use crate::seam::{Chunk, Failure};
 
 /// What a field of a form is by default.
-const FIELD: Encoding = Encoding {
-    style: Style::Form,
-    explode: true,
-    reserved: false,
-    indexed: false,
-    json: false,
-};
+const FIELD: Encoding =
+    Encoding { style: Style::Form, explode: true, reserved: false, indexed: false, json: false };
 
 /// A body in one media type.
 ///
 /// # Errors
 /// `invalid-arguments`, where the value can't be written in it.
-pub(crate) fn write(
-    kind: &BodyType,
-    numbered: Option<bool>,
-    value: &Value,
-) -> Result<Vec<Chunk>, Failure> {
+pub(crate) fn write(kind: &BodyType, numbered: Option<bool>, value: &Value) -> Result<Vec<Chunk>, Failure> {
     let bytes = match (kind.kind, value) {
         (BodyKind::Json, value) => value.to_string().into_bytes(),
         (BodyKind::Form, Value::Object(map)) => form(map, &kind.fields, numbered).into_bytes(),
         (BodyKind::Form, Value::String(text)) => text.clone().into_bytes(),
         (BodyKind::Form, _) => {
-            return Err(invalid(format!(
-                "a body of {} must be an object",
-                kind.media_type
-            )));
+            return Err(invalid(format!("a body of {} must be an object", kind.media_type)));
         }
         (BodyKind::Text | BodyKind::Binary, Value::String(text)) => text.clone().into_bytes(),
-        (BodyKind::Text | BodyKind::Binary, value) => {
-            match value.get("$file").and_then(Value::as_str) {
-                Some(reference) => return Ok(vec![Chunk::File(reference.to_owned())]),
-                None => {
-                    return Err(invalid(format!(
-                        "a body of {} must be a string or {{\"$file\": reference}}",
-                        kind.media_type
-                    )));
-                }
+        (BodyKind::Text | BodyKind::Binary, value) => match value.get("$file").and_then(Value::as_str) {
+            Some(reference) => return Ok(vec![Chunk::File(reference.to_owned())]),
+            None => {
+                return Err(invalid(format!(
+                    "a body of {} must be a string or {{\"$file\": reference}}",
+                    kind.media_type
+                )));
             }
-        }
+        },
     };
     Ok(vec![Chunk::Bytes(bytes)])
 }
@@ -54,14 +40,8 @@ pub(crate) fn write(
 fn form(map: &Map<String, Value>, fields: &[(String, Encoding)], numbered: Option<bool>) -> String {
     let mut pairs = style::Pairs::new();
     for (name, value) in map {
-        let declared = fields
-            .iter()
-            .find(|(field, _)| field == name)
-            .map(|(_, encoding)| *encoding);
-        let mut encoding = declared.unwrap_or(Encoding {
-            json: value.is_object(),
-            ..FIELD
-        });
+        let declared = fields.iter().find(|(field, _)| field == name).map(|(_, encoding)| *encoding);
+        let mut encoding = declared.unwrap_or(Encoding { json: value.is_object(), ..FIELD });
         encoding.indexed = numbered.unwrap_or(encoding.indexed);
         encoding.json &= value.is_object() || value.is_array();
         style::pairs(name, encoding, value, &mut pairs);
@@ -76,11 +56,7 @@ mod tests {
     use super::*;
 
     fn body(kind: BodyKind, fields: Vec<(String, Encoding)>) -> BodyType {
-        BodyType {
-            media_type: "x/y".to_owned(),
-            kind,
-            fields,
-        }
+        BodyType { media_type: "x/y".to_owned(), kind, fields }
     }
 
     fn text(kind: &BodyType, value: &Value) -> String {
@@ -93,17 +69,9 @@ mod tests {
     #[test]
     fn forms_repeat_arrays_and_write_objects_as_json_unless_told() {
         let value = json!({"a": "x y", "b": [1, 2], "c": {"d": 1}, "e": null, "f": true});
-        assert_eq!(
-            text(&body(BodyKind::Form, vec![]), &value),
-            "a=x%20y&b=1&b=2&c=%7B%22d%22%3A1%7D&f=true"
-        );
-        let deep = Encoding {
-            style: Style::Deep,
-            explode: true,
-            reserved: false,
-            indexed: true,
-            json: false,
-        };
+        assert_eq!(text(&body(BodyKind::Form, vec![]), &value), "a=x%20y&b=1&b=2&c=%7B%22d%22%3A1%7D&f=true");
+        let deep =
+            Encoding { style: Style::Deep, explode: true, reserved: false, indexed: true, json: false };
         let fields = vec![("b".to_owned(), deep), ("c".to_owned(), deep)];
         assert_eq!(
             text(&body(BodyKind::Form, fields), &value),
@@ -113,12 +81,7 @@ mod tests {
 
     #[test]
     fn files_go_by_reference() {
-        let written = write(
-            &body(BodyKind::Binary, vec![]),
-            None,
-            &json!({"$file": "blob:1"}),
-        )
-        .unwrap();
+        let written = write(&body(BodyKind::Binary, vec![]), None, &json!({"$file": "blob:1"})).unwrap();
         assert_eq!(written, [Chunk::File("blob:1".to_owned())]);
         assert!(write(&body(BodyKind::Text, vec![]), None, &json!(1)).is_err());
         assert!(write(&body(BodyKind::Form, vec![]), None, &json!([1])).is_err());

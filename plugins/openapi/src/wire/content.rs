@@ -16,12 +16,7 @@ pub(crate) enum Content {
 
 /// `type/subtype` in lower case, without parameters.
 pub(crate) fn essence(media_type: &str) -> String {
-    media_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase()
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// How bytes of a media type are read. One that is not known is binary.
@@ -111,18 +106,14 @@ pub(crate) fn visible(media_type: &str) -> Option<String> {
     let fits = !text.is_empty()
         && text.len() <= MAX_MEDIA_TYPE_CHARS
         && text.contains('/')
-        && text
-            .bytes()
-            .all(|byte| byte == b' ' || byte.is_ascii_graphic() && byte != b',');
+        && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic() && byte != b',');
     fits.then(|| text.to_owned())
 }
 
 /// Whether text in this media type is one byte a character.
 pub(crate) fn is_latin(media_type: &str) -> bool {
     let lower = media_type.to_ascii_lowercase();
-    ["iso-8859-1", "latin1", "windows-1252"]
-        .iter()
-        .any(|charset| lower.contains(charset))
+    ["iso-8859-1", "latin1", "windows-1252"].iter().any(|charset| lower.contains(charset))
 }
 
 #[cfg(test)]
@@ -131,10 +122,7 @@ mod tests {
 
     #[test]
     fn media_types_are_told_apart() {
-        assert_eq!(
-            kind("application/vnd.github+json; charset=utf-8"),
-            Content::Json
-        );
+        assert_eq!(kind("application/vnd.github+json; charset=utf-8"), Content::Json);
         assert_eq!(kind("application/problem+json"), Content::Json);
         assert_eq!(kind("Application/JSON"), Content::Json);
         assert_eq!(kind("application/x-ndjson"), Content::Lines);

@@ -1,9 +1,8 @@
 //! HTTP dates. The component has no clock: what an upstream says about the
 //! time to come is measured against the time it says it is.
 
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section
 /// 5.6.7; the two obsolete forms are not read).
@@ -13,17 +12,8 @@ pub(crate) fn epoch_seconds(text: &str) -> Option<i64> {
     let day: i64 = parts.next()?.parse().ok()?;
     let month = parts.next()?;
     let month = MONTHS.iter().position(|name| *name == month)?;
-    let year: i64 = parts
-        .next()?
-        .parse()
-        .ok()
-        .filter(|year| (1970..10_000).contains(year))?;
-    let clock: Vec<i64> = parts
-        .next()?
-        .split(':')
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .ok()?;
+    let year: i64 = parts.next()?.parse().ok().filter(|year| (1970..10_000).contains(year))?;
+    let clock: Vec<i64> = parts.next()?.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
     let [hour, minute, second] = clock[..] else {
         return None;
     };
@@ -53,15 +43,9 @@ mod tests {
 
     #[test]
     fn dates_are_read() {
-        assert_eq!(
-            epoch_seconds("Sun, 06 Nov 1994 08:49:37 GMT"),
-            Some(784_111_777)
-        );
+        assert_eq!(epoch_seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(epoch_seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(
-            epoch_seconds("Thu, 29 Feb 2024 12:00:00 GMT"),
-            Some(1_709_208_000)
-        );
+        assert_eq!(epoch_seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
         for bad in [
             "",
             "120",

@@ -3,11 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Everything but the unreserved characters.
-const ATOM: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ATOM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// `allowReserved` lets the reserved characters through, but not those that
 /// would end the value: `#` and `&`, and `+`, which forms read as a space.
@@ -29,13 +25,7 @@ const RESERVED: &AsciiSet = &ATOM
     .remove(b'=');
 
 /// What the document's own path may hold besides.
-const LITERAL: &AsciiSet = &RESERVED
-    .remove(b'&')
-    .remove(b'+')
-    .remove(b'%')
-    .add(b'?')
-    .add(b'[')
-    .add(b']');
+const LITERAL: &AsciiSet = &RESERVED.remove(b'&').remove(b'+').remove(b'%').add(b'?').add(b'[').add(b']');
 
 /// A value that stands alone: a segment, a name, a query value.
 pub(crate) fn atom(text: &str) -> String {
@@ -65,10 +55,7 @@ mod tests {
 
     #[test]
     fn each_place_keeps_what_is_safe_there() {
-        assert_eq!(
-            atom("a b/c?d#e%f&g=h+i;ü.~-_"),
-            "a%20b%2Fc%3Fd%23e%25f%26g%3Dh%2Bi%3B%C3%BC.~-_"
-        );
+        assert_eq!(atom("a b/c?d#e%f&g=h+i;ü.~-_"), "a%20b%2Fc%3Fd%23e%25f%26g%3Dh%2Bi%3B%C3%BC.~-_");
         assert_eq!(reserved("a/b?c=d&e#f+g h"), "a/b?c=d%26e%23f%2Bg%20h");
         assert_eq!(literal("/users('x')/a b?c%20"), "/users('x')/a%20b%3Fc%20");
         assert!(is_dots(".."));

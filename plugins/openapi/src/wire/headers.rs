@@ -53,21 +53,13 @@ impl Headers {
     pub(crate) fn new(raw: Vec<(String, Vec<u8>)>) -> Self {
         let list = raw
             .into_iter()
-            .map(|(name, value)| {
-                (
-                    name.to_ascii_lowercase(),
-                    String::from_utf8_lossy(&value).into_owned(),
-                )
-            })
+            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned()))
             .collect();
         Self { list }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.list
-            .iter()
-            .find(|(held, _)| held == name)
-            .map(|(_, value)| value.trim())
+        self.list.iter().find(|(held, _)| held == name).map(|(_, value)| value.trim())
     }
 
     pub(crate) fn content_type(&self) -> &str {
@@ -89,11 +81,7 @@ impl Headers {
             if !is_useful(name) || (kept.len() == MAX_HEADERS && !kept.contains_key(name)) {
                 continue;
             }
-            let max = if name == "link" {
-                MAX_LINK_CHARS
-            } else {
-                MAX_VALUE_CHARS
-            };
+            let max = if name == "link" { MAX_LINK_CHARS } else { MAX_VALUE_CHARS };
             let value = match kept.get(name).and_then(Value::as_str) {
                 Some(before) => format!("{before}, {value}"),
                 None => value.clone(),

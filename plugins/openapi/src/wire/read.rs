@@ -11,14 +11,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 const CHUNK_BYTES: u32 = 256 << 10;
 const IDLE_TIMEOUT_MS: u32 = 60_000;
 /// What the host may say on its own behalf while a body is read.
-const HOSTS_OWN: [&str; 6] = [
-    "cancelled",
-    "denied",
-    "timeout",
-    "out-of-fuel",
-    "out-of-memory",
-    "too-large",
-];
+const HOSTS_OWN: [&str; 6] = ["cancelled", "denied", "timeout", "out-of-fuel", "out-of-memory", "too-large"];
 
 /// A body, here or with the host.
 #[derive(Debug)]
@@ -55,10 +48,9 @@ pub(crate) fn all<H: Http>(
         }
     }
     match declared {
-        Some(length) if (bytes.len() as u64) < length => Err(malformed(
-            status,
-            format!("the body ended after {} of {length} bytes", bytes.len()),
-        )),
+        Some(length) if (bytes.len() as u64) < length => {
+            Err(malformed(status, format!("the body ended after {} of {length} bytes", bytes.len())))
+        }
         _ => Ok(Received::Bytes(bytes)),
     }
 }
@@ -108,10 +100,7 @@ fn spill<H: Http>(
         }
         size += chunk.len() as u64;
         if size > MAX_FILE_BYTES {
-            return Err(malformed(
-                status,
-                format!("the body has more than {MAX_FILE_BYTES} bytes"),
-            ));
+            return Err(malformed(status, format!("the body has more than {MAX_FILE_BYTES} bytes")));
         }
         file.append(&chunk)?;
     }
@@ -130,23 +119,15 @@ fn chunk<R: HttpResponse>(
             retryable: idempotent,
             ..Failure::new(
                 "upstream-timeout",
-                format!(
-                    "the body stalled for {} s after {so_far} bytes",
-                    IDLE_TIMEOUT_MS / 1000
-                ),
+                format!("the body stalled for {} s after {so_far} bytes", IDLE_TIMEOUT_MS / 1000),
             )
         }),
-        Err(failure)
-            if HOSTS_OWN.contains(&failure.code.as_str()) || failure.code.contains("timeout") =>
-        {
+        Err(failure) if HOSTS_OWN.contains(&failure.code.as_str()) || failure.code.contains("timeout") => {
             Err(failure)
         }
         Err(failure) => Err(Failure {
             retryable: failure.retryable,
-            ..malformed(
-                status,
-                format!("the body ended after {so_far} bytes: {}", failure.message),
-            )
+            ..malformed(status, format!("the body ended after {so_far} bytes: {}", failure.message))
         }),
     }
 }
@@ -157,8 +138,5 @@ fn media_type(headers: &Headers) -> Option<&str> {
 
 /// An answer that can't be read.
 pub(crate) fn malformed(status: u16, message: String) -> Failure {
-    Failure {
-        status: Some(status),
-        ..Failure::new("upstream-malformed", message)
-    }
+    Failure { status: Some(status), ..Failure::new("upstream-malformed", message) }
 }

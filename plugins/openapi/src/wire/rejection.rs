@@ -29,9 +29,7 @@ pub(crate) fn read<R: HttpResponse>(binding: &Binding, mut response: R) -> Failu
     let code = code(status, &headers);
     let message = message(status, code, &body, &headers, binding);
     let details = if code == "upstream-redirected" {
-        headers
-            .get("location")
-            .map(|to| json!({"location": line(to, 2000)}).to_string())
+        headers.get("location").map(|to| json!({"location": line(to, 2000)}).to_string())
     } else {
         body.json()
     };
@@ -62,13 +60,9 @@ fn code(status: u16, headers: &Headers) -> &'static str {
 /// GitHub and others answer 403 where they mean 429.
 fn is_out_of_quota(headers: &Headers) -> bool {
     headers.get("retry-after").is_some()
-        || [
-            "x-ratelimit-remaining",
-            "ratelimit-remaining",
-            "x-rate-limit-remaining",
-        ]
-        .iter()
-        .any(|name| headers.get(name) == Some("0"))
+        || ["x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining"]
+            .iter()
+            .any(|name| headers.get(name) == Some("0"))
 }
 
 /// What was refused before it was worked on may be sent again; what failed
@@ -87,21 +81,15 @@ fn retry_after_ms(headers: &Headers) -> Option<u64> {
     let seconds = match headers.get("retry-after") {
         Some(text) => match text.parse::<f64>() {
             #[expect(clippy::cast_possible_truncation, reason = "clamped to a week first")]
-            Ok(seconds) if seconds.is_finite() => {
-                seconds.ceil().clamp(0.0, MAX_RETRY_AFTER_S as f64) as i64
-            }
+            Ok(seconds) if seconds.is_finite() => seconds.ceil().clamp(0.0, MAX_RETRY_AFTER_S as f64) as i64,
             _ => date::epoch_seconds(text)? - now()?,
         },
-        None if is_out_of_quota(headers) => headers
-            .get("x-ratelimit-reset")?
-            .parse::<i64>()
-            .ok()?
-            .checked_sub(now()?)?,
+        None if is_out_of_quota(headers) => {
+            headers.get("x-ratelimit-reset")?.parse::<i64>().ok()?.checked_sub(now()?)?
+        }
         None => return None,
     };
-    u64::try_from(seconds.clamp(0, MAX_RETRY_AFTER_S))
-        .ok()
-        .map(|seconds| seconds * 1000)
+    u64::try_from(seconds.clamp(0, MAX_RETRY_AFTER_S)).ok().map(|seconds| seconds * 1000)
 }
 
 enum Details {
@@ -119,11 +107,7 @@ impl Details {
         }
         let text = String::from_utf8_lossy(bytes);
         let text = plain(&text, MAX_TEXT_CHARS);
-        if text.is_empty() {
-            Self::None
-        } else {
-            Self::Text(text.into_owned())
-        }
+        if text.is_empty() { Self::None } else { Self::Text(text.into_owned()) }
     }
 
     fn json(self) -> Option<String> {
@@ -167,26 +151,16 @@ fn words_in(value: &Value, depth: u8) -> Option<String> {
                 "msg",
                 "fault",
             ];
-            own.iter()
-                .find_map(|key| words_in(map.get(*key)?, depth + 1))
+            own.iter().find_map(|key| words_in(map.get(*key)?, depth + 1))
         }
         _ => None,
     }
 }
 
-fn message(
-    status: u16,
-    code: &str,
-    body: &Details,
-    headers: &Headers,
-    binding: &Binding,
-) -> String {
+fn message(status: u16, code: &str, body: &Details, headers: &Headers, binding: &Binding) -> String {
     let mut message = format!("the API answered {status}");
     if code == "upstream-redirected" {
-        let to = headers
-            .get("location")
-            .map(|to| format!(" to {}", line(to, 300)))
-            .unwrap_or_default();
+        let to = headers.get("location").map(|to| format!(" to {}", line(to, 300))).unwrap_or_default();
         return format!("{message}, a redirect{to}, which is not followed");
     }
     if let Some(words) = body.words() {
@@ -194,10 +168,7 @@ fn message(
         message.push_str(&words);
     }
     if code == "upstream-rejected" && !binding.scopes.is_empty() {
-        message.push_str(&format!(
-            " (this operation declares the scopes {})",
-            binding.scopes.join(", ")
-        ));
+        message.push_str(&format!(" (this operation declares the scopes {})", binding.scopes.join(", ")));
     }
     message
 }

@@ -33,10 +33,7 @@ pub(crate) fn build(
         url.push_str(&query);
     }
     if url.len() > MAX_URL_BYTES {
-        return Err(invalid(format!(
-            "the URL would have {} bytes, more than {MAX_URL_BYTES}",
-            url.len()
-        )));
+        return Err(invalid(format!("the URL would have {} bytes, more than {MAX_URL_BYTES}", url.len())));
     }
     let mut headers = vec![
         ("accept".to_owned(), binding.accept.clone().into_bytes()),
@@ -45,23 +42,13 @@ pub(crate) fn build(
     add_headers(binding, arguments, &mut headers)?;
     let mut chunks = Vec::new();
     if let Some(declared) = &binding.body
-        && let Some(value) = arguments
-            .body()
-            .filter(|value| declared.required || !value.is_null())
+        && let Some(value) = arguments.body().filter(|value| declared.required || !value.is_null())
     {
         let kind = arguments.body_type(declared)?;
         chunks = body::write(kind, settings.numbered_arrays, value)?;
-        headers.push((
-            "content-type".to_owned(),
-            kind.media_type.clone().into_bytes(),
-        ));
+        headers.push(("content-type".to_owned(), kind.media_type.clone().into_bytes()));
     }
-    Ok(HttpRequest {
-        method: binding.method.clone(),
-        url,
-        headers,
-        body: chunks,
-    })
+    Ok(HttpRequest { method: binding.method.clone(), url, headers, body: chunks })
 }
 
 /// The path with its parameters filled in. No value can leave its segment,
@@ -80,48 +67,31 @@ fn path(binding: &Binding, arguments: &Arguments) -> Result<String, Failure> {
                     .ok_or_else(|| invalid(format!("the path parameter {last:?} is required")))?;
                 let encode = if *multi { segments } else { encode::atom };
                 let text = style::path(parameter, value, encode);
-                path.push_str(&text.ok_or_else(|| {
-                    invalid(format!("the path parameter {last:?} must not be empty"))
-                })?);
+                path.push_str(
+                    &text.ok_or_else(|| invalid(format!("the path parameter {last:?} must not be empty")))?,
+                );
             }
         }
     }
     if path.split('/').any(encode::is_dots) {
-        return Err(invalid(format!(
-            "the path parameter {last:?} would lead to another path ({path})"
-        )));
+        return Err(invalid(format!("the path parameter {last:?} would lead to another path ({path})")));
     }
     Ok(path)
 }
 
 fn segments(text: &str) -> String {
-    text.split('/')
-        .map(encode::atom)
-        .collect::<Vec<_>>()
-        .join("/")
+    text.split('/').map(encode::atom).collect::<Vec<_>>().join("/")
 }
 
 fn query(binding: &Binding, arguments: &Arguments, settings: &Settings) -> String {
     let mut pairs = style::Pairs::new();
     for (parameter, value) in given(binding, arguments, Place::Query) {
-        let indexed = settings
-            .numbered_arrays
-            .unwrap_or(parameter.encoding.indexed);
-        style::pairs(
-            parameter.wire_name(),
-            Encoding {
-                indexed,
-                ..parameter.encoding
-            },
-            value,
-            &mut pairs,
-        );
+        let indexed = settings.numbered_arrays.unwrap_or(parameter.encoding.indexed);
+        style::pairs(parameter.wire_name(), Encoding { indexed, ..parameter.encoding }, value, &mut pairs);
     }
     let given = style::query(&pairs);
-    let parts: Vec<&str> = [binding.query.as_str(), given.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
+    let parts: Vec<&str> =
+        [binding.query.as_str(), given.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("&")
 }
 
@@ -155,18 +125,10 @@ fn add_headers(
     }
     let mut cookies = style::Pairs::new();
     for (parameter, value) in given(binding, arguments, Place::Cookie) {
-        style::pairs(
-            parameter.wire_name(),
-            parameter.encoding,
-            value,
-            &mut cookies,
-        );
+        style::pairs(parameter.wire_name(), parameter.encoding, value, &mut cookies);
     }
     if !cookies.is_empty() {
-        let line: Vec<String> = cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let line: Vec<String> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         headers.push(("cookie".to_owned(), line.join("; ").into_bytes()));
     }
     Ok(())
@@ -177,9 +139,6 @@ fn given<'b>(
     arguments: &'b Arguments,
     place: Place,
 ) -> impl Iterator<Item = (&'b Parameter, &'b Value)> {
-    let here = binding
-        .parameters
-        .iter()
-        .filter(move |parameter| parameter.place == place);
+    let here = binding.parameters.iter().filter(move |parameter| parameter.place == place);
     here.filter_map(|parameter| Some((parameter, arguments.value(&parameter.argument)?)))
 }

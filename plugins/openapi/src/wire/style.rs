@@ -23,18 +23,13 @@ fn atoms(value: &Value, encode: Encode) -> Option<Atoms> {
     match value {
         Value::Null => None,
         Value::Array(list) => {
-            let atoms: Vec<String> = list
-                .iter()
-                .filter(|item| !item.is_null())
-                .map(|item| encode(&text(item)))
-                .collect();
+            let atoms: Vec<String> =
+                list.iter().filter(|item| !item.is_null()).map(|item| encode(&text(item))).collect();
             (!atoms.is_empty()).then_some(Atoms::List(atoms))
         }
         Value::Object(map) => {
             let members = map.iter().filter(|(_, member)| !member.is_null());
-            let atoms: Vec<_> = members
-                .map(|(name, member)| (encode(name), encode(&text(member))))
-                .collect();
+            let atoms: Vec<_> = members.map(|(name, member)| (encode(name), encode(&text(member)))).collect();
             (!atoms.is_empty()).then_some(Atoms::Map(atoms))
         }
         scalar => Some(Atoms::One(encode(&text(scalar)))),
@@ -56,12 +51,7 @@ pub(crate) fn text(value: &Value) -> String {
 
 /// A path parameter; none where nothing is left to write.
 pub(crate) fn path(parameter: &Parameter, value: &Value, encode: Encode) -> Option<String> {
-    let Encoding {
-        style,
-        explode,
-        json,
-        ..
-    } = parameter.encoding;
+    let Encoding { style, explode, json, .. } = parameter.encoding;
     if json {
         return Some(encode(&value.to_string()));
     }
@@ -112,10 +102,8 @@ fn matrix(name: &str, explode: bool, atoms: Atoms) -> String {
 }
 
 fn joined(members: Vec<(String, String)>, between: &str, after: &str) -> String {
-    let pairs: Vec<String> = members
-        .into_iter()
-        .map(|(name, value)| format!("{name}{between}{value}"))
-        .collect();
+    let pairs: Vec<String> =
+        members.into_iter().map(|(name, value)| format!("{name}{between}{value}")).collect();
     pairs.join(after)
 }
 
@@ -124,11 +112,7 @@ pub(crate) type Pairs = Vec<(String, String)>;
 
 /// Adds the pairs that a value becomes under a name.
 pub(crate) fn pairs(name: &str, encoding: Encoding, value: &Value, pairs: &mut Pairs) {
-    let encode: Encode = if encoding.reserved {
-        encode::reserved
-    } else {
-        encode::atom
-    };
+    let encode: Encode = if encoding.reserved { encode::reserved } else { encode::atom };
     if encoding.json {
         if !value.is_null() {
             pairs.push((encode::atom(name), encode(&value.to_string())));
@@ -162,22 +146,12 @@ fn deep(name: String, indexed: bool, encode: Encode, value: &Value, pairs: &mut 
         Value::Null => {}
         Value::Object(map) => {
             for (key, member) in map {
-                deep(
-                    format!("{name}%5B{}%5D", encode::atom(key)),
-                    indexed,
-                    encode,
-                    member,
-                    pairs,
-                );
+                deep(format!("{name}%5B{}%5D", encode::atom(key)), indexed, encode, member, pairs);
             }
         }
         Value::Array(list) => {
             for (index, member) in list.iter().enumerate() {
-                let name = if indexed {
-                    format!("{name}%5B{index}%5D")
-                } else {
-                    name.clone()
-                };
+                let name = if indexed { format!("{name}%5B{index}%5D") } else { name.clone() };
                 deep(name, indexed, encode, member, pairs);
             }
         }
@@ -187,10 +161,7 @@ fn deep(name: String, indexed: bool, encode: Encode, value: &Value, pairs: &mut 
 
 /// Pairs as a query or a form has them.
 pub(crate) fn query(pairs: &Pairs) -> String {
-    let parts: Vec<String> = pairs
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let parts: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     parts.join("&")
 }
 
@@ -202,22 +173,11 @@ mod tests {
     use super::*;
 
     fn encoding(style: Style, explode: bool) -> Encoding {
-        Encoding {
-            style,
-            explode,
-            reserved: false,
-            indexed: false,
-            json: false,
-        }
+        Encoding { style, explode, reserved: false, indexed: false, json: false }
     }
 
     fn values() -> [Value; 4] {
-        [
-            json!(""),
-            json!("blue"),
-            json!(["blue", "black", "brown"]),
-            json!({"R": 100, "G": 200, "B": 150}),
-        ]
+        [json!(""), json!("blue"), json!(["blue", "black", "brown"]), json!({"R": 100, "G": 200, "B": 150})]
     }
 
     /// The table of OpenAPI 3.1.1, section "Style Examples", row by row.
@@ -227,43 +187,17 @@ mod tests {
             (
                 Style::Matrix,
                 false,
-                [
-                    ";color",
-                    ";color=blue",
-                    ";color=blue,black,brown",
-                    ";color=R,100,G,200,B,150",
-                ],
+                [";color", ";color=blue", ";color=blue,black,brown", ";color=R,100,G,200,B,150"],
             ),
             (
                 Style::Matrix,
                 true,
-                [
-                    ";color",
-                    ";color=blue",
-                    ";color=blue;color=black;color=brown",
-                    ";R=100;G=200;B=150",
-                ],
+                [";color", ";color=blue", ";color=blue;color=black;color=brown", ";R=100;G=200;B=150"],
             ),
-            (
-                Style::Label,
-                false,
-                [".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"],
-            ),
-            (
-                Style::Label,
-                true,
-                [".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"],
-            ),
-            (
-                Style::Simple,
-                false,
-                ["", "blue", "blue,black,brown", "R,100,G,200,B,150"],
-            ),
-            (
-                Style::Simple,
-                true,
-                ["", "blue", "blue,black,brown", "R=100,G=200,B=150"],
-            ),
+            (Style::Label, false, [".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"]),
+            (Style::Label, true, [".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"]),
+            (Style::Simple, false, ["", "blue", "blue,black,brown", "R,100,G,200,B,150"]),
+            (Style::Simple, true, ["", "blue", "blue,black,brown", "R=100,G=200,B=150"]),
         ];
         for (style, explode, expected) in rows {
             let parameter = Parameter {
@@ -296,76 +230,35 @@ mod tests {
             (
                 Style::Form,
                 false,
-                [
-                    "color=",
-                    "color=blue",
-                    "color=blue,black,brown",
-                    "color=R,100,G,200,B,150",
-                ],
+                ["color=", "color=blue", "color=blue,black,brown", "color=R,100,G,200,B,150"],
             ),
             (
                 Style::Form,
                 true,
-                [
-                    "color=",
-                    "color=blue",
-                    "color=blue&color=black&color=brown",
-                    "R=100&G=200&B=150",
-                ],
+                ["color=", "color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"],
             ),
         ];
         for (style, explode, expected) in rows {
             for (value, expected) in values().iter().zip(expected) {
-                assert_eq!(
-                    written(style, explode, value),
-                    expected,
-                    "{style:?} {explode}"
-                );
+                assert_eq!(written(style, explode, value), expected, "{style:?} {explode}");
             }
         }
         let [_, _, array, object] = values();
-        assert_eq!(
-            written(Style::Space, false, &array),
-            "color=blue%20black%20brown"
-        );
-        assert_eq!(
-            written(Style::Space, false, &object),
-            "color=R%20100%20G%20200%20B%20150"
-        );
-        assert_eq!(
-            written(Style::Pipe, false, &array),
-            "color=blue%7Cblack%7Cbrown"
-        );
-        assert_eq!(
-            written(Style::Pipe, false, &object),
-            "color=R%7C100%7CG%7C200%7CB%7C150"
-        );
-        assert_eq!(
-            written(Style::Deep, true, &object),
-            "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"
-        );
+        assert_eq!(written(Style::Space, false, &array), "color=blue%20black%20brown");
+        assert_eq!(written(Style::Space, false, &object), "color=R%20100%20G%20200%20B%20150");
+        assert_eq!(written(Style::Pipe, false, &array), "color=blue%7Cblack%7Cbrown");
+        assert_eq!(written(Style::Pipe, false, &object), "color=R%7C100%7CG%7C200%7CB%7C150");
+        assert_eq!(written(Style::Deep, true, &object), "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150");
     }
 
     #[test]
     fn what_the_table_leaves_open() {
         assert_eq!(written(Style::Form, true, &json!([])), "");
         assert_eq!(written(Style::Form, true, &json!(null)), "");
-        assert_eq!(
-            written(Style::Form, true, &json!([1, null, true])),
-            "color=1&color=true"
-        );
-        assert_eq!(
-            written(Style::Form, false, &json!(["a,b", "c&d"])),
-            "color=a%2Cb,c%26d"
-        );
-        assert_eq!(
-            written(Style::Form, true, &json!(1e21)),
-            "color=1000000000000000000000"
-        );
-        assert_eq!(
-            written(Style::Form, true, &json!(0.000_000_1)),
-            "color=0.0000001"
-        );
+        assert_eq!(written(Style::Form, true, &json!([1, null, true])), "color=1&color=true");
+        assert_eq!(written(Style::Form, false, &json!(["a,b", "c&d"])), "color=a%2Cb,c%26d");
+        assert_eq!(written(Style::Form, true, &json!(1e21)), "color=1000000000000000000000");
+        assert_eq!(written(Style::Form, true, &json!(0.000_000_1)), "color=0.0000001");
         assert_eq!(
             written(Style::Deep, true, &json!({"a": {"b": [1, 2]}})),
             "color%5Ba%5D%5Bb%5D=1&color%5Ba%5D%5Bb%5D=2"
@@ -373,24 +266,13 @@ mod tests {
         let mut list = Pairs::new();
         pairs(
             "x",
-            Encoding {
-                indexed: true,
-                ..encoding(Style::Deep, true)
-            },
+            Encoding { indexed: true, ..encoding(Style::Deep, true) },
             &json!(["a", {"b": 1}]),
             &mut list,
         );
         assert_eq!(query(&list), "x%5B0%5D=a&x%5B1%5D%5Bb%5D=1");
         let mut list = Pairs::new();
-        pairs(
-            "f",
-            Encoding {
-                json: true,
-                ..encoding(Style::Form, true)
-            },
-            &json!({"a": [1]}),
-            &mut list,
-        );
+        pairs("f", Encoding { json: true, ..encoding(Style::Form, true) }, &json!({"a": [1]}), &mut list);
         assert_eq!(query(&list), "f=%7B%22a%22%3A%5B1%5D%7D");
     }
 }

@@ -12,10 +12,7 @@ fn with_parameters(path: &str, parameters: Value) -> Catalog {
 
 fn parameter(name: &str, place: &str, more: Value) -> Value {
     let mut parameter = json!({"name": name, "in": place, "schema": {}});
-    parameter
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    parameter.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     parameter
 }
 
@@ -31,16 +28,9 @@ fn default_styles_of_each_place() {
         ]),
     );
     let value = json!(["x y", "é,"]);
-    let sent = catalog
-        .request(
-            "x.call",
-            json!({"p": value, "q": value, "H": ["x y", "z"], "c": "1;2"}),
-        )
-        .unwrap();
-    assert_eq!(
-        sent.url,
-        "https://api.example.com/v1/a/x%20y,%C3%A9%2C/b?q=x%20y&q=%C3%A9%2C"
-    );
+    let sent =
+        catalog.request("x.call", json!({"p": value, "q": value, "H": ["x y", "z"], "c": "1;2"})).unwrap();
+    assert_eq!(sent.url, "https://api.example.com/v1/a/x%20y,%C3%A9%2C/b?q=x%20y&q=%C3%A9%2C");
     assert_eq!(header(&sent, "h"), Some("x y,z"));
     assert_eq!(header(&sent, "cookie"), Some("c=1%3B2"));
     assert_eq!(header(&sent, "user-agent"), Some("executor"));
@@ -76,10 +66,7 @@ fn declared_styles_reach_the_wire() {
 
 #[test]
 fn a_path_parameter_stays_in_its_segment() {
-    let catalog = with_parameters(
-        "/files/{id}/meta",
-        json!([parameter("id", "path", json!({}))]),
-    );
+    let catalog = with_parameters("/files/{id}/meta", json!([parameter("id", "path", json!({}))]));
     let check = |value: &str, expected: &str| {
         assert_eq!(
             catalog.url("x.call", json!({"id": value})),
@@ -93,45 +80,25 @@ fn a_path_parameter_stays_in_its_segment() {
     check("..\\x", "..%5Cx");
     check("file.tar.gz", "file.tar.gz");
     check("\u{0}\r\n", "%00%0D%0A");
-    for refused in [
-        json!(".."),
-        json!("."),
-        json!(""),
-        json!(null),
-        json!([]),
-        json!([".."]),
-        json!({}),
-    ] {
+    for refused in [json!(".."), json!("."), json!(""), json!(null), json!([]), json!([".."]), json!({})] {
         let message = catalog.refusal("x.call", json!({"id": refused}));
         assert!(message.contains("id"), "{message}");
     }
     let two = with_parameters("/x/{a}{b}", json!([]));
-    assert!(
-        two.refusal("x.call", json!({"a": ".", "b": "."}))
-            .contains("another path")
-    );
+    assert!(two.refusal("x.call", json!({"a": ".", "b": "."})).contains("another path"));
     let half = with_parameters("/x/%2E{a}/y", json!([]));
-    assert!(
-        half.refusal("x.call", json!({"a": "."}))
-            .contains("another path")
-    );
+    assert!(half.refusal("x.call", json!({"a": "."})).contains("another path"));
 }
 
 #[test]
 fn several_segments_only_where_the_document_says_so() {
-    let catalog = with_parameters(
-        "/c/{path}",
-        json!([parameter("path", "path", json!({"x-multi-segment": true}))]),
-    );
+    let catalog =
+        with_parameters("/c/{path}", json!([parameter("path", "path", json!({"x-multi-segment": true}))]));
     assert_eq!(
         catalog.url("x.call", json!({"path": "a b/c?.md"})),
         "https://api.example.com/v1/c/a%20b/c%3F.md"
     );
-    assert!(
-        catalog
-            .refusal("x.call", json!({"path": "a/../../b"}))
-            .contains("another path")
-    );
+    assert!(catalog.refusal("x.call", json!({"path": "a/../../b"})).contains("another path"));
     let catalog = with_parameters("/c/{+rest}/{all*}.json", json!([]));
     assert_eq!(
         catalog.url("x.call", json!({"rest": "a/b", "all": "c"})),
@@ -158,20 +125,11 @@ fn arguments_are_checked_before_anything_is_sent() {
     check(json!({"id": 1, "per_page": 2}), "Did you mean \"perPage\"?");
     check(json!({"id": 1, "zzz": 2}), "Accepted: id, perPage, H");
     check(json!({"id": [1], "perPage": 1}), "single value");
-    check(
-        json!({"id": 1, "perPage": 1, "H": "a\r\nX-Evil: 1"}),
-        "line break",
-    );
+    check(json!({"id": 1, "perPage": 1, "H": "a\r\nX-Evil: 1"}), "line break");
     check(json!({"id": 1, "perPage": 1, "H": "a\u{0}"}), "control");
     check(json!([]), "not an object");
-    let call = executor_openapi::seam::Call {
-        binding: b"{\"v\":9}".to_vec(),
-        ..Default::default()
-    };
-    assert_eq!(
-        executor_openapi::source::validate(&call).unwrap_err().code,
-        "binding-invalid"
-    );
+    let call = executor_openapi::seam::Call { binding: b"{\"v\":9}".to_vec(), ..Default::default() };
+    assert_eq!(executor_openapi::source::validate(&call).unwrap_err().code, "binding-invalid");
 }
 
 fn with_body(content: Value, required: bool) -> Catalog {
@@ -182,13 +140,8 @@ fn with_body(content: Value, required: bool) -> Catalog {
 
 #[test]
 fn bodies_of_each_kind() {
-    let catalog = with_body(
-        json!({"application/json": {"schema": {"type": "array"}}}),
-        false,
-    );
-    let sent = catalog
-        .request("x.call", json!({"body": [1, {"a": null}]}))
-        .unwrap();
+    let catalog = with_body(json!({"application/json": {"schema": {"type": "array"}}}), false);
+    let sent = catalog.request("x.call", json!({"body": [1, {"a": null}]})).unwrap();
     assert_eq!(
         (text_of(&sent).as_str(), header(&sent, "content-type")),
         (r#"[1,{"a":null}]"#, Some("application/json"))
@@ -201,19 +154,12 @@ fn bodies_of_each_kind() {
             .contains("\"body\" is required")
     );
 
-    let catalog = with_body(
-        json!({"application/octet-stream": {}, "text/plain": {}, "*/*": {"schema": {}}}),
-        true,
-    );
+    let catalog =
+        with_body(json!({"application/octet-stream": {}, "text/plain": {}, "*/*": {"schema": {}}}), true);
     let send = |kind: &str, body: Value| {
-        catalog
-            .request("x.call", json!({"body": body, "contentType": kind}))
-            .unwrap()
+        catalog.request("x.call", json!({"body": body, "contentType": kind})).unwrap()
     };
-    assert_eq!(
-        text_of(&send("application/json", json!({"a": 1}))),
-        r#"{"a":1}"#
-    );
+    assert_eq!(text_of(&send("application/json", json!({"a": 1}))), r#"{"a":1}"#);
     assert_eq!(text_of(&send("text/plain", json!("hi"))), "hi");
     assert_eq!(
         send("application/octet-stream", json!({"$file": "blob:7"})).body,
@@ -243,14 +189,8 @@ fn bodies_of_each_kind() {
             json!({"body": {"amount": 5, "expand": ["a"], "items": {"list": [{"price": "p q"}]}}}),
         )
         .unwrap();
-    assert_eq!(
-        text_of(&sent),
-        "amount=5&expand%5B0%5D=a&items%5Blist%5D%5B0%5D%5Bprice%5D=p%20q"
-    );
-    assert_eq!(
-        header(&sent, "content-type"),
-        Some("application/x-www-form-urlencoded")
-    );
+    assert_eq!(text_of(&sent), "amount=5&expand%5B0%5D=a&items%5Blist%5D%5B0%5D%5Bprice%5D=p%20q");
+    assert_eq!(header(&sent, "content-type"), Some("application/x-www-form-urlencoded"));
 }
 
 fn promising(content: Value) -> Catalog {
@@ -269,11 +209,7 @@ fn json_api() -> Catalog {
 /// The data of an answer with this media type and body.
 fn data(catalog: &Catalog, media_type: &str, body: &[u8]) -> Value {
     let headers = [("Content-Type", media_type)];
-    let headers = if media_type.is_empty() {
-        &headers[..0]
-    } else {
-        &headers[..]
-    };
+    let headers = if media_type.is_empty() { &headers[..0] } else { &headers[..] };
     let answer = Api::answering(200, headers, body)
         .call(catalog, "x.call", &json!({}))
         .unwrap_or_else(|failure| panic!("{failure:?}"));
@@ -284,41 +220,25 @@ fn data(catalog: &Catalog, media_type: &str, body: &[u8]) -> Value {
 fn answers_become_data() {
     let api = json_api();
     assert_eq!(
-        data(
-            &api,
-            "application/json; charset=utf-8",
-            b"\xEF\xBB\xBF {\"a\": [1]} "
-        ),
+        data(&api, "application/json; charset=utf-8", b"\xEF\xBB\xBF {\"a\": [1]} "),
         json!({"a": [1]})
     );
-    assert_eq!(
-        data(&api, "application/vnd.github+json", b"[1]"),
-        json!([1])
-    );
+    assert_eq!(data(&api, "application/vnd.github+json", b"[1]"), json!([1]));
     assert_eq!(data(&api, "application/json", b""), Value::Null);
     assert_eq!(data(&api, "application/json", b" \n"), Value::Null);
     assert_eq!(data(&api, "text/html", b"{\"a\":1}"), json!({"a": 1}));
     assert_eq!(data(&api, "", b"{\"a\":1}"), json!({"a": 1}));
-    assert_eq!(
-        data(&api, "application/octet-stream", b"{\"a\":1}"),
-        json!({"a": 1})
-    );
+    assert_eq!(data(&api, "application/octet-stream", b"{\"a\":1}"), json!({"a": 1}));
     assert_eq!(data(&api, "text/html", b"<html>"), json!("<html>"));
     assert_eq!(data(&api, "", b"plain"), json!("plain"));
-    assert_eq!(
-        data(&api, "application/x-ndjson", b"{\"a\":1}\n\n[2]\r\n3"),
-        json!([{"a": 1}, [2], 3])
-    );
+    assert_eq!(data(&api, "application/x-ndjson", b"{\"a\":1}\n\n[2]\r\n3"), json!([{"a": 1}, [2], 3]));
     assert_eq!(
         data(&api, "application/octet-stream", b"\xff\x00{"),
         json!({"$file": "written", "mediaType": "application/octet-stream", "size": 3})
     );
     let text = promising(json!({"text/plain": {}}));
     assert_eq!(data(&text, "text/plain", b"{\"a\":1}"), json!("{\"a\":1}"));
-    assert_eq!(
-        data(&text, "text/plain; charset=ISO-8859-1", b"caf\xe9"),
-        json!("café")
-    );
+    assert_eq!(data(&text, "text/plain; charset=ISO-8859-1", b"caf\xe9"), json!("café"));
     assert_eq!(
         data(&text, "image/png", b"\x89PNG"),
         json!({"$file": "moved:image/png", "mediaType": "image/png", "size": 4})
@@ -331,12 +251,7 @@ fn answers_become_data() {
     .call(&api, "x.call", &json!({}))
     .unwrap();
     assert_eq!(big.data, "{\"n\": 12345678901234567890123, \"e\": 1.10}");
-    for (status, tool) in [
-        (204, "x.call"),
-        (205, "x.call"),
-        (304, "x.call"),
-        (200, "x.look"),
-    ] {
+    for (status, tool) in [(204, "x.call"), (205, "x.call"), (304, "x.call"), (200, "x.look")] {
         let answer = Api::answering(status, &[("content-type", "application/json")], b"")
             .call(&api, tool, &json!({}))
             .unwrap();
@@ -356,47 +271,18 @@ fn metadata_has_the_useful_headers_and_no_other() {
         ("X-Request-Id", "a\u{1b}[2Jb"),
         ("Sunset", &"x".repeat(5000)),
     ];
-    let answer = Api::answering(200, &headers, b"1")
-        .call(&json_api(), "x.call", &json!({}))
-        .unwrap();
+    let answer = Api::answering(200, &headers, b"1").call(&json_api(), "x.call", &json!({})).unwrap();
     let metadata: Value = serde_json::from_str(&answer.metadata.unwrap()).unwrap();
     assert_eq!(metadata["status"], 200);
-    let names: Vec<&str> = metadata["headers"]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "link",
-            "x-ratelimit-remaining",
-            "etag",
-            "content-type",
-            "x-request-id",
-            "sunset"
-        ]
-    );
+    let names: Vec<&str> = metadata["headers"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["link", "x-ratelimit-remaining", "etag", "content-type", "x-request-id", "sunset"]);
     assert_eq!(metadata["headers"]["x-request-id"], "a[2Jb");
-    assert_eq!(
-        metadata["headers"]["sunset"]
-            .as_str()
-            .unwrap()
-            .chars()
-            .count(),
-        1000
-    );
+    assert_eq!(metadata["headers"]["sunset"].as_str().unwrap().chars().count(), 1000);
 }
 
 fn malformed(headers: &[(&str, &str)], body: &[u8], part: &str) {
-    let failure = Api::answering(200, headers, body)
-        .call(&json_api(), "x.call", &json!({}))
-        .unwrap_err();
-    assert_eq!(
-        (failure.code.as_str(), failure.status),
-        ("upstream-malformed", Some(200))
-    );
+    let failure = Api::answering(200, headers, body).call(&json_api(), "x.call", &json!({})).unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.status), ("upstream-malformed", Some(200)));
     assert!(failure.message.contains(part), "{}", failure.message);
 }
 
@@ -407,39 +293,21 @@ fn answers_that_are_not_what_they_say() {
     malformed(&[json_type], b"{\"a\": 1} x", "trailing characters");
     malformed(&[json_type], b"<html>", "expected value at line 1 column 1");
     malformed(&[json_type], b"\"\xff\"", "not UTF-8");
-    malformed(
-        &[json_type],
-        "[".repeat(100_000).as_bytes(),
-        "nested deeper",
-    );
-    malformed(
-        &[json_type, ("content-length", "10")],
-        b"{\"a\":1}",
-        "7 of 10 bytes",
-    );
+    malformed(&[json_type], "[".repeat(100_000).as_bytes(), "nested deeper");
+    malformed(&[json_type, ("content-length", "10")], b"{\"a\":1}", "7 of 10 bytes");
     malformed(&[("content-type", "application/jsonl")], b"1\n{", "line 2");
 }
 
 #[test]
 fn a_lost_connection_and_a_stalled_one() {
     let mut api = Api::answering(200, &[("content-type", "application/json")], b"");
-    api.chunks = vec![
-        Ok(Some(b"[1".to_vec())),
-        Err(failure("connection-lost", "reset by peer")),
-    ];
+    api.chunks = vec![Ok(Some(b"[1".to_vec())), Err(failure("connection-lost", "reset by peer"))];
     let lost = api.call(&json_api(), "x.call", &json!({})).unwrap_err();
     assert_eq!(lost.code, "upstream-malformed");
-    assert!(
-        lost.message.contains("after 2 bytes: reset by peer"),
-        "{}",
-        lost.message
-    );
+    assert!(lost.message.contains("after 2 bytes: reset by peer"), "{}", lost.message);
     api.chunks = vec![Ok(Some(b"[1".to_vec())), Ok(None)];
     let stalled = api.call(&json_api(), "x.call", &json!({})).unwrap_err();
-    assert_eq!(
-        (stalled.code.as_str(), stalled.retryable),
-        ("upstream-timeout", true)
-    );
+    assert_eq!((stalled.code.as_str(), stalled.retryable), ("upstream-timeout", true));
     api.chunks = vec![Err(failure("cancelled", "by the caller"))];
     assert_eq!(
         api.call(&json_api(), "x.call", &json!({})).unwrap_err(),
@@ -451,10 +319,7 @@ fn a_lost_connection_and_a_stalled_one() {
         details: Some("{}".to_owned()),
         ..failure("denied", "origin not pinned")
     });
-    assert_eq!(
-        Some(api.call(&json_api(), "x.call", &json!({})).unwrap_err()),
-        api.refusal
-    );
+    assert_eq!(Some(api.call(&json_api(), "x.call", &json!({})).unwrap_err()), api.refusal);
 }
 
 fn failure(code: &str, message: &str) -> Failure {
@@ -473,15 +338,10 @@ fn large_bodies_become_files() {
     let big = vec![b'x'; (16 << 20) + 5];
     let mut known = Api::answering(
         200,
-        &[
-            ("content-type", "text/plain"),
-            ("content-length", &big.len().to_string()),
-        ],
+        &[("content-type", "text/plain"), ("content-length", &big.len().to_string())],
         &big,
     );
-    let moved = known
-        .call(&promising(json!({"text/plain": {}})), "x.call", &json!({}))
-        .unwrap();
+    let moved = known.call(&promising(json!({"text/plain": {}})), "x.call", &json!({})).unwrap();
     assert_eq!(
         serde_json::from_str::<Value>(&moved.data).unwrap(),
         json!({"$file": "moved:text/plain", "mediaType": "text/plain", "size": big.len()})
@@ -496,9 +356,7 @@ fn large_bodies_become_files() {
 }
 
 fn rejected(status: u16, headers: &[(&str, &str)], body: &str) -> Failure {
-    Api::answering(status, headers, body.as_bytes())
-        .call(&json_api(), "x.call", &json!({}))
-        .unwrap_err()
+    Api::answering(status, headers, body.as_bytes()).call(&json_api(), "x.call", &json!({})).unwrap_err()
 }
 
 #[test]
@@ -535,15 +393,9 @@ fn every_status_has_its_code() {
         );
     }
     let write = |status: u16| {
-        Api::answering(status, &[], b"")
-            .call(&json_api(), "x.write", &json!({}))
-            .unwrap_err()
-            .retryable
+        Api::answering(status, &[], b"").call(&json_api(), "x.write", &json!({})).unwrap_err().retryable
     };
-    assert_eq!(
-        [write(500), write(502), write(503), write(429)],
-        [false, false, true, true]
-    );
+    assert_eq!([write(500), write(502), write(503), write(429)], [false, false, true, true]);
 }
 
 #[test]
@@ -554,47 +406,27 @@ fn failures_carry_what_the_api_said() {
     assert_eq!(failure.message, "the API answered 422: Validation Failed");
     assert_eq!(failure.details.as_deref(), Some(github));
     let said = |body: &str| rejected(400, &[json_type], body).message;
-    assert_eq!(
-        said(r#"{"error":{"message":"deep","code":1}}"#),
-        "the API answered 400: deep"
-    );
+    assert_eq!(said(r#"{"error":{"message":"deep","code":1}}"#), "the API answered 400: deep");
     assert_eq!(
         said(r#"{"error":"invalid_grant","error_description":"expired"}"#),
         "the API answered 400: expired"
     );
-    assert_eq!(
-        said(r#"{"type":"x","title":"Problem","status":400}"#),
-        "the API answered 400: Problem"
-    );
-    assert_eq!(
-        said(r#"{"errors":[{"detail":"first"}]}"#),
-        "the API answered 400: first"
-    );
+    assert_eq!(said(r#"{"type":"x","title":"Problem","status":400}"#), "the API answered 400: Problem");
+    assert_eq!(said(r#"{"errors":[{"detail":"first"}]}"#), "the API answered 400: first");
     assert_eq!(said(r#"["odd"]"#), "the API answered 400: odd");
     assert_eq!(said("{}"), "the API answered 400");
     assert_eq!(said("{broken"), "the API answered 400: {broken");
     assert_eq!(said("a\u{1b}[2J\nb"), "the API answered 400: a[2J b");
-    let page = rejected(
-        502,
-        &[("content-type", "text/html")],
-        "<html>bad gateway</html>",
-    );
+    let page = rejected(502, &[("content-type", "text/html")], "<html>bad gateway</html>");
     assert_eq!(
         (page.message.as_str(), page.details.as_deref()),
         ("the API answered 502", Some("\"<html>bad gateway</html>\""))
     );
-    assert!(
-        rejected(403, &[], "")
-            .message
-            .contains("declares the scopes repo")
-    );
+    assert!(rejected(403, &[], "").message.contains("declares the scopes repo"));
     let long = rejected(400, &[], &"y".repeat(1 << 20));
     assert!(long.message.len() < 600 && long.details.unwrap().len() < 3000);
     let moved = rejected(302, &[("location", "https://other.example/x")], "");
-    assert_eq!(
-        moved.details.as_deref(),
-        Some(r#"{"location":"https://other.example/x"}"#)
-    );
+    assert_eq!(moved.details.as_deref(), Some(r#"{"location":"https://other.example/x"}"#));
     assert!(moved.message.contains("https://other.example/x"));
 }
 
@@ -607,63 +439,25 @@ fn waiting_times_are_read_in_both_forms() {
     let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(wait(429, &[("retry-after", "7")]).1, Some(7000));
     assert_eq!(wait(503, &[("retry-after", "1.5")]).1, Some(2000));
-    assert_eq!(
-        wait(
-            429,
-            &[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date]
-        )
-        .1,
-        Some(30_000)
-    );
-    assert_eq!(
-        wait(429, &[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")]).1,
-        None
-    );
-    assert_eq!(
-        wait(
-            429,
-            &[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT"), date]
-        )
-        .1,
-        Some(0)
-    );
-    assert_eq!(
-        wait(429, &[("retry-after", "99999999999999999999")]).1,
-        Some(604_800_000)
-    );
+    assert_eq!(wait(429, &[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date]).1, Some(30_000));
+    assert_eq!(wait(429, &[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")]).1, None);
+    assert_eq!(wait(429, &[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT"), date]).1, Some(0));
+    assert_eq!(wait(429, &[("retry-after", "99999999999999999999")]).1, Some(604_800_000));
     assert_eq!(wait(429, &[("retry-after", "soon")]).1, None);
-    let github = [
-        ("x-ratelimit-remaining", "0"),
-        ("x-ratelimit-reset", "784111787"),
-        date,
-    ];
-    assert_eq!(
-        wait(403, &github),
-        ("upstream-rate-limited".to_owned(), Some(10_000))
-    );
-    assert_eq!(
-        wait(403, &[("retry-after", "60")]),
-        ("upstream-rate-limited".to_owned(), Some(60_000))
-    );
+    let github = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "784111787"), date];
+    assert_eq!(wait(403, &github), ("upstream-rate-limited".to_owned(), Some(10_000)));
+    assert_eq!(wait(403, &[("retry-after", "60")]), ("upstream-rate-limited".to_owned(), Some(60_000)));
 }
 
 #[test]
 fn what_is_asked_for_is_what_is_declared() {
     let accept = |content: Value| {
-        header(
-            &promising(content).request("x.call", json!({})).unwrap(),
-            "accept",
-        )
-        .unwrap()
-        .to_owned()
+        header(&promising(content).request("x.call", json!({})).unwrap(), "accept").unwrap().to_owned()
     };
     assert_eq!(
         accept(json!({"text/plain": {}, "application/vnd.x+json": {}})),
         "application/vnd.x+json, text/plain;q=0.5, */*;q=0.1"
     );
     assert_eq!(accept(json!({"*/*": {}})), "application/json, */*;q=0.5");
-    assert_eq!(
-        accept(json!({"a/b\r\nX-Evil: 1": {}})),
-        "application/json, */*;q=0.5"
-    );
+    assert_eq!(accept(json!({"a/b\r\nX-Evil: 1": {}})), "application/json, */*;q=0.5");
 }

@@ -64,10 +64,7 @@ fn a_tool_has_all_that_a_caller_needs() {
             "additionalProperties": false
         })
     );
-    assert_eq!(
-        catalog.output("issues.create"),
-        json!({"$ref": "#/$defs/issue"})
-    );
+    assert_eq!(catalog.output("issues.create"), json!({"$ref": "#/$defs/issue"}));
     assert_eq!(
         catalog.meta("issues.create"),
         json!({
@@ -77,11 +74,7 @@ fn a_tool_has_all_that_a_caller_needs() {
     );
     let summary = catalog.summary.as_ref().unwrap();
     assert_eq!(
-        (
-            summary.title.as_deref(),
-            summary.version.as_deref(),
-            summary.base_url.as_deref()
-        ),
+        (summary.title.as_deref(), summary.version.as_deref(), summary.base_url.as_deref()),
         (Some("Issues"), Some("7"), Some("https://api.github.com"))
     );
     assert_eq!(
@@ -92,22 +85,14 @@ fn a_tool_has_all_that_a_caller_needs() {
 
 #[test]
 fn methods_say_what_they_do() {
-    let methods = [
-        "get", "head", "options", "put", "post", "patch", "delete", "trace",
-    ];
-    let item: serde_json::Map<String, Value> = methods
-        .iter()
-        .map(|method| ((*method).to_owned(), json!({"operationId": method})))
-        .collect();
+    let methods = ["get", "head", "options", "put", "post", "patch", "delete", "trace"];
+    let item: serde_json::Map<String, Value> =
+        methods.iter().map(|method| ((*method).to_owned(), json!({"operationId": method}))).collect();
     let catalog = index(&document(&json!({"/x": item})));
     let of = |method: &str| {
         let annotations = &catalog.tool(&format!("x.{method}")).annotations;
         assert_eq!(annotations.requires_approval, !annotations.read_only);
-        (
-            annotations.read_only,
-            annotations.destructive,
-            annotations.idempotent,
-        )
+        (annotations.read_only, annotations.destructive, annotations.idempotent)
     };
     for method in ["get", "head", "options"] {
         assert_eq!(of(method), (true, false, true), "{method}");
@@ -122,18 +107,12 @@ fn methods_say_what_they_do() {
 #[test]
 fn schemas_of_3_0_become_2020_12() {
     let check = |from: Value, to: Value| assert_eq!(converted("3.0.1", from.clone()), to, "{from}");
-    check(
-        json!({"type": "string", "nullable": true}),
-        json!({"type": ["string", "null"]}),
-    );
+    check(json!({"type": "string", "nullable": true}), json!({"type": ["string", "null"]}));
     check(
         json!({"type": "string", "nullable": true, "enum": ["a"]}),
         json!({"type": ["string", "null"], "enum": ["a", null]}),
     );
-    check(
-        json!({"nullable": true, "enum": ["a", null]}),
-        json!({"enum": ["a", null]}),
-    );
+    check(json!({"nullable": true, "enum": ["a", null]}), json!({"enum": ["a", null]}));
     check(
         json!({"$ref": "#/components/schemas/Named", "nullable": true}),
         json!({"anyOf": [{"$ref": "#/$defs/Named"}, {"type": "null"}]}),
@@ -158,10 +137,7 @@ fn schemas_of_3_0_become_2020_12() {
         json!({"$ref": "#/components/schemas/Named", "description": "kept", "type": "integer"}),
         json!({"$ref": "#/$defs/Named", "description": "kept"}),
     );
-    check(
-        json!({"type": "file"}),
-        json!({"type": "string", "format": "binary"}),
-    );
+    check(json!({"type": "file"}), json!({"type": "string", "format": "binary"}));
     check(
         json!({"type": "any", "required": true, "minLength": -1, "pattern": "(?!x)y", "enum": [], "allOf": []}),
         json!({}),
@@ -183,10 +159,7 @@ fn schemas_of_3_0_become_2020_12() {
 #[test]
 fn schemas_of_3_1_stay() {
     let check = |from: Value, to: Value| assert_eq!(converted("3.1.0", from.clone()), to, "{from}");
-    check(
-        json!({"type": ["string", "null"]}),
-        json!({"type": ["string", "null"]}),
-    );
+    check(json!({"type": ["string", "null"]}), json!({"type": ["string", "null"]}));
     check(json!({"const": null}), json!({"const": null}));
     check(
         json!({"type": "integer", "exclusiveMinimum": 3}),
@@ -200,10 +173,7 @@ fn schemas_of_3_1_stay() {
         json!({"if": {"type": "string"}, "then": {"minLength": 1}, "else": false, "prefixItems": [true]}),
         json!({"if": {"type": "string"}, "then": {"minLength": 1}, "else": false, "prefixItems": [{}]}),
     );
-    check(
-        json!({"examples": [1, 2, 3, 4], "$schema": "x", "$id": "y"}),
-        json!({"examples": [1, 2, 3]}),
-    );
+    check(json!({"examples": [1, 2, 3, 4], "$schema": "x", "$id": "y"}), json!({"examples": [1, 2, 3]}));
 }
 
 #[test]
@@ -230,42 +200,25 @@ fn references_stay_references_and_broken_ones_cost_a_warning() {
     }});
     let catalog = index(&document);
     assert_eq!(catalog.output("a.getA"), json!({"$ref": "#/$defs/Node"}));
-    assert_eq!(
-        catalog.definition("Node")["properties"]["next"],
-        json!({"$ref": "#/$defs/Node"})
-    );
-    assert_eq!(
-        catalog.output("b.getB"),
-        json!({"type": "array", "items": {}})
-    );
+    assert_eq!(catalog.definition("Node")["properties"]["next"], json!({"$ref": "#/$defs/Node"}));
+    assert_eq!(catalog.output("b.getB"), json!({"type": "array", "items": {}}));
     assert_eq!(catalog.output("c.getC"), json!({}));
     assert_eq!(catalog.output("d.getD"), json!({"$ref": "#/$defs/value"}));
     assert_eq!(catalog.definition("value"), json!({"type": "integer"}));
-    let odd = catalog.output("e.getE")["$ref"]
-        .as_str()
-        .unwrap()
-        .strip_prefix("#/$defs/")
-        .unwrap()
-        .to_owned();
+    let odd = catalog.output("e.getE")["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap().to_owned();
     assert_ne!(odd, "a_b_c");
     assert_eq!(catalog.definition(&odd), json!({"type": "string"}));
     assert_eq!(catalog.definition("a_b_c"), json!({"type": "boolean"}));
     assert_eq!(catalog.output("f.getF"), json!({}));
     assert_eq!(catalog.definition("Alias"), json!({"$ref": "#/$defs/Node"}));
     assert_eq!(catalog.output("g.getG"), json!({"$ref": "#/$defs/schema"}));
-    assert_eq!(
-        catalog.definition("schema"),
-        json!({"$ref": "#/$defs/value"})
-    );
+    assert_eq!(catalog.definition("schema"), json!({"$ref": "#/$defs/value"}));
     assert_eq!(catalog.output("h.getH"), json!({"$ref": "#/$defs/Node"}));
     assert_eq!(catalog.input("j.j")["properties"], json!({"ok": {}}));
     assert_eq!(catalog.tools.len(), 9);
     let told = |part: &str| {
         assert!(
-            catalog
-                .warnings
-                .iter()
-                .any(|warning| warning.message.contains(part)),
+            catalog.warnings.iter().any(|warning| warning.message.contains(part)),
             "{part} in {:?}",
             catalog.warnings
         )
@@ -278,16 +231,9 @@ fn references_stay_references_and_broken_ones_cost_a_warning() {
 }
 
 fn every_reference_is_defined(catalog: &Catalog) {
-    let outputs = catalog
-        .tools
-        .iter()
-        .filter_map(|tool| tool.output_schema.as_ref());
-    for text in catalog
-        .tools
-        .iter()
-        .map(|tool| &tool.input_schema)
-        .chain(outputs)
-        .chain(catalog.definitions.values())
+    let outputs = catalog.tools.iter().filter_map(|tool| tool.output_schema.as_ref());
+    for text in
+        catalog.tools.iter().map(|tool| &tool.input_schema).chain(outputs).chain(catalog.definitions.values())
     {
         let schema: Value = serde_json::from_str(text).unwrap();
         check_references(&schema, catalog);
@@ -301,12 +247,9 @@ fn check_references(value: &Value, catalog: &Catalog) {
                 let name = reference.strip_prefix("#/$defs/").unwrap();
                 assert!(catalog.definitions.contains_key(name), "{name}");
             }
-            map.values()
-                .for_each(|member| check_references(member, catalog));
+            map.values().for_each(|member| check_references(member, catalog));
         }
-        Value::Array(list) => list
-            .iter()
-            .for_each(|member| check_references(member, catalog)),
+        Value::Array(list) => list.iter().for_each(|member| check_references(member, catalog)),
         _ => {}
     }
 }
@@ -327,22 +270,13 @@ fn a_base_type_and_its_subtypes_do_not_go_round() {
         catalog.definition("Cat")["allOf"][0],
         json!({"type": "object", "properties": {"name": {"type": "string"}}})
     );
-    assert_eq!(
-        catalog.definition("Pet")["oneOf"],
-        json!([{"$ref": "#/$defs/Cat"}])
-    );
+    assert_eq!(catalog.definition("Pet")["oneOf"], json!([{"$ref": "#/$defs/Cat"}]));
     assert_eq!(
         catalog.definition("Pet")["discriminator"],
         json!({"propertyName": "kind", "mapping": {"cat": "#/$defs/Cat", "cat2": "#/$defs/Cat"}})
     );
-    assert_eq!(
-        catalog.definition("Self"),
-        json!({"allOf": [{}, {"type": "string"}]})
-    );
-    assert_eq!(
-        catalog.definition("Either"),
-        json!({"anyOf": [{}, {"type": "string"}]})
-    );
+    assert_eq!(catalog.definition("Self"), json!({"allOf": [{}, {"type": "string"}]}));
+    assert_eq!(catalog.definition("Either"), json!({"anyOf": [{}, {"type": "string"}]}));
 }
 
 #[test]
@@ -360,10 +294,7 @@ fn bodies_leave_out_what_only_the_api_sets() {
         "Plain": {"type": "object"}
     }});
     let catalog = index(&document);
-    assert_eq!(
-        catalog.input("a.postA")["properties"]["body"],
-        json!({"$ref": "#/$defs/Outer.input"})
-    );
+    assert_eq!(catalog.input("a.postA")["properties"]["body"], json!({"$ref": "#/$defs/Outer.input"}));
     assert_eq!(
         catalog.definition("Outer.input")["properties"],
         json!({"inner": {"$ref": "#/$defs/Inner.input"}, "self": {"$ref": "#/$defs/Outer.input"}})
@@ -372,15 +303,9 @@ fn bodies_leave_out_what_only_the_api_sets() {
         catalog.definition("Inner.input"),
         json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}})
     );
-    assert_eq!(
-        catalog.definition("Inner")["required"],
-        json!(["id", "name"])
-    );
+    assert_eq!(catalog.definition("Inner")["required"], json!(["id", "name"]));
     assert_eq!(catalog.output("a.getA"), json!({"$ref": "#/$defs/Outer"}));
-    assert_eq!(
-        catalog.input("b.postB")["properties"]["body"],
-        json!({"$ref": "#/$defs/Plain"})
-    );
+    assert_eq!(catalog.input("b.postB")["properties"]["body"], json!({"$ref": "#/$defs/Plain"}));
     assert_eq!(
         catalog.input("c.postC")["properties"]["body"]["allOf"][0],
         json!({"type": "object", "properties": {"a": {"type": "string"}}})
@@ -399,29 +324,10 @@ fn arguments_that_share_a_name_are_told_apart() {
         "requestBody": {"content": {"application/json": {"schema": {"type": "string"}}}}
     }}})));
     let input = catalog.input("x.x");
-    let names: Vec<&str> = input["properties"]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "id_query_",
-            "id_path",
-            "body_path",
-            "id_query",
-            "__proto___query",
-            "x-id",
-            "body"
-        ]
-    );
+    let names: Vec<&str> = input["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["id_query_", "id_path", "body_path", "id_query", "__proto___query", "x-id", "body"]);
     let sent = catalog.request("x.x", json!({"id_query_": "1", "id_path": "2", "body_path": "3", "id_query": "4", "__proto___query": "5", "x-id": "6", "body": "7"})).unwrap();
-    assert_eq!(
-        sent.url,
-        "https://api.example.com/v1/x/2/3?id=1&id_query=4&__proto__=5"
-    );
+    assert_eq!(sent.url, "https://api.example.com/v1/x/2/3?id=1&id_query=4&__proto__=5");
     assert_eq!(crate::support::header(&sent, "x-id"), Some("6"));
     assert_eq!(crate::support::text_of(&sent), "\"7\"");
 }
@@ -439,25 +345,11 @@ fn what_cannot_be_called_is_named_and_the_rest_stays() {
     assert_eq!(catalog.names(), ["broken.fine", "form.both"]);
     assert_eq!(
         catalog.input("form.both")["properties"]["contentType"]["enum"],
-        json!([
-            "application/vnd.a+json",
-            "application/x-www-form-urlencoded"
-        ])
+        json!(["application/vnd.a+json", "application/x-www-form-urlencoded"])
     );
-    let told: Vec<&str> = catalog
-        .warnings
-        .iter()
-        .filter_map(|warning| warning.tool.as_deref())
-        .collect();
+    let told: Vec<&str> = catalog.warnings.iter().filter_map(|warning| warning.tool.as_deref()).collect();
     assert!(told.contains(&"upload.upload"), "{told:?}");
-    assert_eq!(
-        catalog
-            .codes()
-            .iter()
-            .filter(|code| **code == "operation-unreadable")
-            .count(),
-        2
-    );
+    assert_eq!(catalog.codes().iter().filter(|code| **code == "operation-unreadable").count(), 2);
 }
 
 #[test]
@@ -479,10 +371,7 @@ fn outputs_are_those_of_the_first_success() {
     assert_eq!(catalog.output("d.getD"), json!({"type": "null"}));
     assert_eq!(catalog.output("e.getE"), json!({"type": "string"}));
     assert_eq!(catalog.output("f.getF")["required"], json!(["$file"]));
-    assert_eq!(
-        catalog.output("g.getG"),
-        json!({"type": "array", "items": {"type": "integer"}})
-    );
+    assert_eq!(catalog.output("g.getG"), json!({"type": "array", "items": {"type": "integer"}}));
     assert_eq!(catalog.tool("h.getH").output_schema, None);
 }
 
@@ -514,19 +403,10 @@ fn security_becomes_methods_and_alternatives() {
             "/d": {"get": {"security": [{"gone": []}, {"basic": []}]}}
         }
     }));
-    let method = |id: &str| {
-        catalog
-            .methods
-            .iter()
-            .find(|method| method.id == id)
-            .unwrap_or_else(|| panic!("no {id}"))
-    };
+    let method =
+        |id: &str| catalog.methods.iter().find(|method| method.id == id).unwrap_or_else(|| panic!("no {id}"));
     let config = |id: &str| serde_json::from_str::<Value>(&method(id).config).unwrap();
-    let kinds: Vec<&str> = catalog
-        .methods
-        .iter()
-        .map(|method| method.kind.as_str())
-        .collect();
+    let kinds: Vec<&str> = catalog.methods.iter().map(|method| method.kind.as_str()).collect();
     assert_eq!(
         kinds,
         [
@@ -572,22 +452,11 @@ fn security_becomes_methods_and_alternatives() {
     assert_eq!(catalog.tool("b.getB").auth, Vec::<Vec<String>>::new());
     assert_eq!(
         catalog.tool("c.getC").auth,
-        [
-            vec!["bearer".to_owned(), "a_key_".to_owned()],
-            vec!["oauth".to_owned()],
-            vec![]
-        ]
+        [vec!["bearer".to_owned(), "a_key_".to_owned()], vec!["oauth".to_owned()], vec![]]
     );
     assert_eq!(catalog.meta("c.getC")["scopes"], json!(["read"]));
     assert_eq!(catalog.tool("d.getD").auth, [["basic"]]);
-    assert_eq!(
-        catalog
-            .codes()
-            .iter()
-            .filter(|code| **code == "auth-unsupported")
-            .count(),
-        2
-    );
+    assert_eq!(catalog.codes().iter().filter(|code| **code == "auth-unsupported").count(), 2);
 }
 
 #[test]
@@ -595,17 +464,8 @@ fn a_document_silent_about_security_still_takes_a_token() {
     let silent = document(&json!({"/a": {"get": {}}, "/b": {"get": {"security": []}}}));
     let catalog = index(&silent);
     assert_eq!(catalog.methods.len(), 1);
-    assert_eq!(
-        (
-            catalog.methods[0].id.as_str(),
-            catalog.methods[0].kind.as_str()
-        ),
-        ("bearer", "http-bearer")
-    );
-    assert_eq!(
-        catalog.tool("a.getA").auth,
-        [vec!["bearer".to_owned()], vec![]]
-    );
+    assert_eq!((catalog.methods[0].id.as_str(), catalog.methods[0].kind.as_str()), ("bearer", "http-bearer"));
+    assert_eq!(catalog.tool("a.getA").auth, [vec!["bearer".to_owned()], vec![]]);
     assert!(catalog.tool("b.getB").auth.is_empty());
     assert!(catalog.codes().contains(&"no-security-declared"));
     let mut forgetful = document(&json!({"/a": {"get": {}}}));
@@ -629,87 +489,49 @@ fn servers_of_each_level() {
         {"url": "ftp://nope"}
     ]);
     let catalog = index(&document);
+    assert_eq!(catalog.url("root.getRoot", json!({})), "https://eu.example.com:443/v1/root");
     assert_eq!(
-        catalog.url("root.getRoot", json!({})),
-        "https://eu.example.com:443/v1/root"
-    );
-    assert_eq!(
-        catalog.url(
-            "root.getRoot",
-            json!({"server": {"url": "https://example.com/relative"}})
-        ),
+        catalog.url("root.getRoot", json!({"server": {"url": "https://example.com/relative"}})),
         "https://example.com/relative/root"
     );
     assert_eq!(
-        catalog.url(
-            "root.getRoot",
-            json!({"server": "https://example.com/relative"})
-        ),
+        catalog.url("root.getRoot", json!({"server": "https://example.com/relative"})),
         "https://example.com/relative/root"
     );
     assert_eq!(
-        catalog.url(
-            "root.getRoot",
-            json!({"server": {"variables": {"region": "us", "base": "v2"}}})
-        ),
+        catalog.url("root.getRoot", json!({"server": {"variables": {"region": "us", "base": "v2"}}})),
         "https://us.example.com:443/v2/root"
     );
     assert!(
         catalog
-            .refusal(
-                "root.getRoot",
-                json!({"server": {"url": "https://evil.example"}})
-            )
+            .refusal("root.getRoot", json!({"server": {"url": "https://evil.example"}}))
             .contains("not offered")
     );
     assert!(
         catalog
-            .refusal(
-                "root.getRoot",
-                json!({"server": {"variables": {"region": "evil.com/#"}}})
-            )
+            .refusal("root.getRoot", json!({"server": {"variables": {"region": "evil.com/#"}}}))
             .contains("one of eu, us")
     );
     assert!(
         catalog
-            .refusal(
-                "root.getRoot",
-                json!({"server": {"variables": {"base": "../.."}}})
-            )
+            .refusal("root.getRoot", json!({"server": {"variables": {"base": "../.."}}}))
             .contains("only letters")
     );
     assert!(
         catalog
-            .refusal(
-                "root.getRoot",
-                json!({"server": {"variables": {"base": ".."}}})
-            )
+            .refusal("root.getRoot", json!({"server": {"variables": {"base": ".."}}}))
             .contains("only letters")
     );
     assert!(
         catalog
-            .refusal(
-                "root.getRoot",
-                json!({"server": {"variables": {"nope": "x"}}})
-            )
+            .refusal("root.getRoot", json!({"server": {"variables": {"nope": "x"}}}))
             .contains("no variable")
     );
-    assert_eq!(
-        catalog.url("path.getPath", json!({})),
-        "https://path.example.com/path"
-    );
-    assert_eq!(
-        catalog.url("path.postPath", json!({})),
-        "https://operation.example.com/x/path"
-    );
-    assert_eq!(
-        catalog.url("empty.getEmpty", json!({})),
-        "https://eu.example.com:443/v1/empty"
-    );
+    assert_eq!(catalog.url("path.getPath", json!({})), "https://path.example.com/path");
+    assert_eq!(catalog.url("path.postPath", json!({})), "https://operation.example.com/x/path");
+    assert_eq!(catalog.url("empty.getEmpty", json!({})), "https://eu.example.com:443/v1/empty");
     let set = |settings: Value| {
-        catalog
-            .request_with("root.getRoot", json!({}), settings)
-            .map(|request| request.url)
+        catalog.request_with("root.getRoot", json!({}), settings).map(|request| request.url)
     };
     assert_eq!(
         set(json!({"base_url": "https://own.example.com/api/"})).unwrap(),
@@ -719,12 +541,7 @@ fn servers_of_each_level() {
         set(json!({"server_variables": {"region": "us"}})).unwrap(),
         "https://us.example.com:443/v1/root"
     );
-    assert_eq!(
-        set(json!({"base_url": "file:///etc/passwd"}))
-            .unwrap_err()
-            .code,
-        "settings-invalid"
-    );
+    assert_eq!(set(json!({"base_url": "file:///etc/passwd"})).unwrap_err().code, "settings-invalid");
     assert_eq!(
         catalog.summary_meta()["origins"],
         json!([
@@ -735,35 +552,22 @@ fn servers_of_each_level() {
             "https://operation.example.com"
         ])
     );
-    assert_eq!(
-        catalog.input("path.getPath")["properties"].get("server"),
-        None
-    );
+    assert_eq!(catalog.input("path.getPath")["properties"].get("server"), None);
     assert!(catalog.codes().contains(&"server-unusable"));
 }
 
 #[test]
 fn without_a_server_the_documents_own_origin_is_used_or_one_is_asked_for() {
     let bare = json!({"openapi": "3.0.0", "info": {}, "paths": {"/x": {"get": {}}}});
-    assert_eq!(
-        index(&bare).url("x.getX", json!({})),
-        "https://example.com/x"
-    );
+    assert_eq!(index(&bare).url("x.getX", json!({})), "https://example.com/x");
     let nowhere = try_index(bare.to_string().as_bytes(), None, &json!({})).unwrap();
     assert_eq!(nowhere.summary.as_ref().unwrap().base_url, None);
     let failure = nowhere.request("x.getX", json!({})).unwrap_err();
     assert_eq!(failure.code, "settings-invalid");
     assert!(failure.message.contains("base_url"));
-    let set = try_index(
-        bare.to_string().as_bytes(),
-        None,
-        &json!({"base_url": "https://a.example/b"}),
-    )
-    .unwrap();
-    assert_eq!(
-        set.summary.as_ref().unwrap().base_url.as_deref(),
-        Some("https://a.example/b")
-    );
+    let set =
+        try_index(bare.to_string().as_bytes(), None, &json!({"base_url": "https://a.example/b"})).unwrap();
+    assert_eq!(set.summary.as_ref().unwrap().base_url.as_deref(), Some("https://a.example/b"));
     assert_eq!(set.summary_meta()["origins"], json!(["https://a.example"]));
 }
 

@@ -8,11 +8,7 @@ fn probe(body: &str) -> Option<Detection> {
     let url = Some("https://raw.example.org/x/openapi.json".to_owned());
     detect(&Probe {
         url: url.clone(),
-        document: Document {
-            url,
-            media_type: None,
-            body: body.as_bytes().to_vec(),
-        },
+        document: Document { url, media_type: None, body: body.as_bytes().to_vec() },
         ..Probe::default()
     })
 }
@@ -25,11 +21,7 @@ fn openapi_is_ours() {
     });
     let found = probe(&document.to_string()).unwrap();
     assert_eq!(
-        (
-            found.confidence,
-            found.config.as_str(),
-            found.suggested_name.as_str()
-        ),
+        (found.confidence, found.config.as_str(), found.suggested_name.as_str()),
         (95, "{}", "github")
     );
     let meta: Value = serde_json::from_str(&found.meta.unwrap()).unwrap();
@@ -37,33 +29,20 @@ fn openapi_is_ours() {
         meta,
         json!({"title": "GitHub v3 REST API", "version": "1.1.4", "specification": "3.0.3", "operations": 2, "origins": ["https://api.github.com"]})
     );
-    let yaml = probe("openapi: 3.1.0\ninfo: {title: Pets, version: 1.0}\nservers: [{url: /api}]\npaths: {/a: {get: {}}}\n").unwrap();
-    assert_eq!(
-        (yaml.config.as_str(), yaml.suggested_name.as_str()),
-        ("{\"format\":\"yaml\"}", "pets")
-    );
-    assert!(
-        probe(r#"{"openapi": "3.2.0", "paths": {"/a": {"get": {}}}}"#)
-            .unwrap()
-            .confidence
-            < 95
-    );
-    assert!(
-        probe(r#"{"openapi": "3.1.0", "webhooks": {}}"#)
-            .unwrap()
-            .confidence
-            < 95
-    );
+    let yaml = probe(
+        "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0}\nservers: [{url: /api}]\npaths: {/a: {get: {}}}\n",
+    )
+    .unwrap();
+    assert_eq!((yaml.config.as_str(), yaml.suggested_name.as_str()), ("{\"format\":\"yaml\"}", "pets"));
+    assert!(probe(r#"{"openapi": "3.2.0", "paths": {"/a": {"get": {}}}}"#).unwrap().confidence < 95);
+    assert!(probe(r#"{"openapi": "3.1.0", "webhooks": {}}"#).unwrap().confidence < 95);
 }
 
 #[test]
 fn others_are_named_or_left_to_others() {
     let named = |body: &str, part: &str| {
         let found = probe(body).unwrap();
-        assert!(
-            found.confidence < 20 && found.warnings[0].contains(part),
-            "{found:?}"
-        );
+        assert!(found.confidence < 20 && found.warnings[0].contains(part), "{found:?}");
     };
     named("<!DOCTYPE html><html></html>", "HTML");
     named(r#"{"swagger": "2.0"}"#, "Swagger 2.0");

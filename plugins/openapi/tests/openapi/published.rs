@@ -25,11 +25,7 @@ fn fixtures(name: &str) -> Option<PathBuf> {
 fn check(catalog: &Catalog) {
     let mut names = HashSet::new();
     for tool in &catalog.tools {
-        assert!(
-            names.insert(tool.name.to_ascii_lowercase()),
-            "{}",
-            tool.name
-        );
+        assert!(names.insert(tool.name.to_ascii_lowercase()), "{}", tool.name);
         let input: Value = serde_json::from_str(&tool.input_schema).unwrap();
         assert_eq!(input["type"], "object", "{}", tool.name);
         references(&input, catalog);
@@ -46,9 +42,7 @@ fn references(value: &Value, catalog: &Catalog) {
     match value {
         Value::Object(map) => {
             if let Some(Value::String(reference)) = map.get("$ref") {
-                let name = reference
-                    .strip_prefix("#/$defs/")
-                    .unwrap_or_else(|| panic!("{value}"));
+                let name = reference.strip_prefix("#/$defs/").unwrap_or_else(|| panic!("{value}"));
                 assert!(catalog.definitions.contains_key(name), "{name}");
             }
             map.values().for_each(|member| references(member, catalog));
@@ -65,21 +59,11 @@ fn github() {
     };
     let bytes = std::fs::read(path).unwrap();
     let start = Instant::now();
-    let catalog = try_index(
-        &bytes,
-        Some("https://example.com/api.github.com.json"),
-        &json!({}),
-    )
-    .unwrap();
+    let catalog = try_index(&bytes, Some("https://example.com/api.github.com.json"), &json!({})).unwrap();
     println!("indexed in {:?}", start.elapsed());
     assert_eq!(catalog.tools.len(), 1223);
     check(&catalog);
-    assert_eq!(
-        catalog.codes(),
-        ["no-security-declared"],
-        "{:?}",
-        catalog.warnings
-    );
+    assert_eq!(catalog.codes(), ["no-security-declared"], "{:?}", catalog.warnings);
     assert_eq!(
         catalog.summary_meta()["origins"],
         json!(["https://api.github.com", "https://uploads.github.com"])
@@ -87,37 +71,19 @@ fn github() {
     let input = catalog.input("issues.create");
     assert_eq!(input["required"], json!(["owner", "repo", "body"]));
     assert_eq!(input["properties"]["body"]["required"], json!(["title"]));
-    assert_eq!(
-        catalog.output("issues.create"),
-        json!({"$ref": "#/$defs/issue"})
-    );
-    assert_eq!(
-        catalog.meta("issues.create")["request"],
-        "POST /repos/{owner}/{repo}/issues"
-    );
-    assert!(
-        !catalog
-            .tool("repos.listForOrg")
-            .annotations
-            .requires_approval
-    );
+    assert_eq!(catalog.output("issues.create"), json!({"$ref": "#/$defs/issue"}));
+    assert_eq!(catalog.meta("issues.create")["request"], "POST /repos/{owner}/{repo}/issues");
+    assert!(!catalog.tool("repos.listForOrg").annotations.requires_approval);
     let sent = catalog
-        .request(
-            "issues.create",
-            json!({"owner": "o/..", "repo": "r", "body": {"title": "t"}}),
-        )
+        .request("issues.create", json!({"owner": "o/..", "repo": "r", "body": {"title": "t"}}))
         .unwrap();
     assert_eq!(sent.url, "https://api.github.com/repos/o%2F../r/issues");
-    let upload = catalog.url("repos.uploadReleaseAsset", json!({"owner": "o", "repo": "r", "release_id": 1, "name": "a b.zip", "body": {"$file": "blob:1"}}));
-    assert_eq!(
-        upload,
-        "https://uploads.github.com/repos/o/r/releases/1/assets?name=a%20b.zip"
+    let upload = catalog.url(
+        "repos.uploadReleaseAsset",
+        json!({"owner": "o", "repo": "r", "release_id": 1, "name": "a b.zip", "body": {"$file": "blob:1"}}),
     );
-    let marked: Vec<&str> = catalog
-        .names()
-        .into_iter()
-        .filter(|name| name.contains('_'))
-        .collect();
+    assert_eq!(upload, "https://uploads.github.com/repos/o/r/releases/1/assets?name=a%20b.zip");
+    let marked: Vec<&str> = catalog.names().into_iter().filter(|name| name.contains('_')).collect();
     assert!(marked.is_empty(), "{marked:?}");
 }
 
@@ -131,8 +97,7 @@ fn readme_examples() {
         collect(&root.join(folder), &mut files);
     }
     assert!(files.len() > 80, "{}", files.len());
-    let mut twins: std::collections::BTreeMap<String, Vec<String>> =
-        std::collections::BTreeMap::new();
+    let mut twins: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
     for file in files {
         let bytes = std::fs::read(&file).unwrap();
         let name = file.strip_prefix(&root).unwrap().display().to_string();
@@ -142,22 +107,11 @@ fn readme_examples() {
         println!(
             "{name}: {} tools, {:?}",
             catalog.tools.len(),
-            catalog
-                .warnings
-                .iter()
-                .map(|warning| &warning.message)
-                .collect::<Vec<_>>()
+            catalog.warnings.iter().map(|warning| &warning.message).collect::<Vec<_>>()
         );
-        let shapes: Vec<&str> = catalog
-            .tools
-            .iter()
-            .map(|tool| tool.input_schema.as_str())
-            .collect();
+        let shapes: Vec<&str> = catalog.tools.iter().map(|tool| tool.input_schema.as_str()).collect();
         let key = name.replace("/yaml/", "/json/").replace(".yaml", ".json");
-        twins
-            .entry(key)
-            .or_default()
-            .push(format!("{:?}{shapes:?}", catalog.names()));
+        twins.entry(key).or_default().push(format!("{:?}{shapes:?}", catalog.names()));
     }
     for (name, both) in twins {
         if let [json, yaml] = both.as_slice() {
@@ -182,11 +136,7 @@ fn the_directory_of_apis() {
         let catalog = try_index(&bytes, Some("https://example.com/x/y.json"), &json!({}))
             .unwrap_or_else(|failure| panic!("{name}: {}", failure.message));
         if bytes.len() > 4_000_000 {
-            println!(
-                "{name}: {} tools in {:?}",
-                catalog.tools.len(),
-                start.elapsed()
-            );
+            println!("{name}: {} tools in {:?}", catalog.tools.len(), start.elapsed());
         }
         check(&catalog);
         tools += catalog.tools.len();
@@ -214,10 +164,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, files);
-        } else if path
-            .extension()
-            .is_some_and(|end| end == "json" || end == "yaml")
-        {
+        } else if path.extension().is_some_and(|end| end == "json" || end == "yaml") {
             files.push(path);
         }
     }

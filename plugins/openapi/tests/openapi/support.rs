@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use executor_openapi::seam::{
-    Answer, AuthMethod, Call, Chunk, Document, Failure, FileWriter, Http, HttpRequest,
-    HttpResponse, IndexRequest, Sink, StoredFile, Summary, Tool, Warning,
+    Answer, AuthMethod, Call, Chunk, Document, Failure, FileWriter, Http, HttpRequest, HttpResponse,
+    IndexRequest, Sink, StoredFile, Summary, Tool, Warning,
 };
 use executor_openapi::source;
 use serde_json::{Value, json};
@@ -35,10 +35,7 @@ impl Sink for Catalog {
 
     fn put_definitions(&mut self, batch: Vec<(String, String)>) -> Result<(), Failure> {
         for (name, schema) in batch {
-            assert!(
-                self.definitions.insert(name.clone(), schema).is_none(),
-                "{name} twice"
-            );
+            assert!(self.definitions.insert(name.clone(), schema).is_none(), "{name} twice");
         }
         Ok(())
     }
@@ -91,10 +88,7 @@ impl Catalog {
     }
 
     pub(crate) fn codes(&self) -> Vec<&str> {
-        self.warnings
-            .iter()
-            .map(|warning| warning.code.as_str())
-            .collect()
+        self.warnings.iter().map(|warning| warning.code.as_str()).collect()
     }
 
     pub(crate) fn summary_meta(&self) -> Value {
@@ -117,11 +111,9 @@ impl Catalog {
         let validated = source::validate(&call);
         let answer = source::invoke(&call, &mut api);
         match &answer {
-            Err(failure) if api.requests.is_empty() => assert_eq!(
-                validated.as_ref(),
-                Err(failure),
-                "validate says what invoke says"
-            ),
+            Err(failure) if api.requests.is_empty() => {
+                assert_eq!(validated.as_ref(), Err(failure), "validate says what invoke says")
+            }
             _ => validated.unwrap(),
         }
         answer?;
@@ -129,9 +121,7 @@ impl Catalog {
     }
 
     pub(crate) fn url(&self, tool: &str, arguments: Value) -> String {
-        self.request(tool, arguments)
-            .unwrap_or_else(|failure| panic!("{}", failure.message))
-            .url
+        self.request(tool, arguments).unwrap_or_else(|failure| panic!("{}", failure.message)).url
     }
 
     pub(crate) fn refusal(&self, tool: &str, arguments: Value) -> String {
@@ -154,20 +144,12 @@ pub(crate) fn call(tool: &Tool, arguments: &Value, settings: &Value) -> Call {
     }
 }
 
-pub(crate) fn try_index(
-    body: &[u8],
-    url: Option<&str>,
-    settings: &Value,
-) -> Result<Catalog, Failure> {
+pub(crate) fn try_index(body: &[u8], url: Option<&str>, settings: &Value) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::default();
     let request = IndexRequest {
         config: "{}".to_owned(),
         settings: settings.to_string(),
-        document: Some(Document {
-            url: url.map(str::to_owned),
-            media_type: None,
-            body: body.to_vec(),
-        }),
+        document: Some(Document { url: url.map(str::to_owned), media_type: None, body: body.to_vec() }),
     };
     let summary = source::index(&request, &mut catalog)?;
     catalog.summary = Some(summary);
@@ -203,22 +185,10 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn answering(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
-            .collect();
-        let chunks = body
-            .chunks(7000)
-            .map(|chunk| Ok(Some(chunk.to_vec())))
-            .collect();
-        Self {
-            status,
-            headers,
-            chunks,
-            requests: Vec::new(),
-            refusal: None,
-            files: std::rc::Rc::default(),
-        }
+        let headers =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let chunks = body.chunks(7000).map(|chunk| Ok(Some(chunk.to_vec()))).collect();
+        Self { status, headers, chunks, requests: Vec::new(), refusal: None, files: std::rc::Rc::default() }
     }
 
     pub(crate) fn call(
@@ -249,11 +219,7 @@ impl Http for Api {
             return Err(refusal.clone());
         }
         let chunks = std::mem::take(&mut self.chunks).into_iter();
-        Ok(Reply {
-            status: self.status,
-            headers: self.headers.clone(),
-            chunks,
-        })
+        Ok(Reply { status: self.status, headers: self.headers.clone(), chunks })
     }
 
     fn create_file(&mut self, _media_type: Option<&str>) -> Result<File, Failure> {
@@ -279,10 +245,7 @@ impl HttpResponse for Reply {
             .chunks
             .map(|chunk| chunk.map(|bytes| bytes.map_or(0, |bytes| bytes.len() as u64)))
             .sum::<Result<u64, Failure>>()?;
-        Ok(StoredFile {
-            reference: format!("moved:{}", media_type.unwrap_or("?")),
-            size: Some(size),
-        })
+        Ok(StoredFile { reference: format!("moved:{}", media_type.unwrap_or("?")), size: Some(size) })
     }
 }
 
@@ -294,10 +257,7 @@ impl FileWriter for File {
 
     fn finish(self) -> StoredFile {
         let size = self.0.borrow().len() as u64;
-        StoredFile {
-            reference: "written".to_owned(),
-            size: Some(size),
-        }
+        StoredFile { reference: "written".to_owned(), size: Some(size) }
     }
 }
 

@@ -33,10 +33,7 @@ fn tool(name: impl Into<String>) -> Tool {
 }
 
 fn with_schema(name: &str, schema: impl Into<String>) -> Tool {
-    Tool {
-        input_schema: schema.into(),
-        ..tool(name)
-    }
+    Tool { input_schema: schema.into(), ..tool(name) }
 }
 
 fn summary() -> Summary {
@@ -52,15 +49,9 @@ fn summary() -> Summary {
 /// Puts the tools and answers which were refused, in the summary's meta.
 fn put(tools: &[Tool]) -> Result<Summary, Failure> {
     let refused = catalog_sink::put_tools(tools)?;
-    let refused: Vec<Value> = refused
-        .into_iter()
-        .map(|(index, why)| json!([index, why]))
-        .collect();
+    let refused: Vec<Value> = refused.into_iter().map(|(index, why)| json!([index, why])).collect();
     let meta = json!({ "put": tools.len(), "refused": refused });
-    Ok(Summary {
-        meta: Some(meta.to_string()),
-        ..summary()
-    })
+    Ok(Summary { meta: Some(meta.to_string()), ..summary() })
 }
 
 /// One tool for each behaviour that `invoke` takes, and one good auth method.
@@ -95,25 +86,14 @@ fn method(id: &str, kind: &str, config: Value) -> AuthMethod {
 /// Calls the whole sink, which is denied outside `index`.
 pub(crate) fn sink(context: &Context) -> Vec<Value> {
     let tools = catalog_sink::put_tools(&[tool("smuggled")]).map(|refused| format!("{refused:?}"));
-    let definitions =
-        catalog_sink::put_definitions(&[("Smuggled".to_owned(), ANY_OBJECT.to_owned())]);
+    let definitions = catalog_sink::put_definitions(&[("Smuggled".to_owned(), ANY_OBJECT.to_owned())]);
     let methods = catalog_sink::put_auth_methods(&[method("smuggled", "http-bearer", json!({}))]);
-    catalog_sink::warn(&Warning {
-        tool: None,
-        code: "smuggled".to_owned(),
-        message: CONTROLS.to_owned(),
-    });
+    catalog_sink::warn(&Warning { tool: None, code: "smuggled".to_owned(), message: CONTROLS.to_owned() });
     catalog_sink::progress(u64::MAX, Some(0), CONTROLS);
     let stage = context.stage;
     let put = |what: &str, result: Result<String, Failure>| {
         // Inside `index` it is no breach: only what the catalogue is for.
-        let outside = result.map(|got| {
-            if stage == Stage::Index {
-                Value::Null
-            } else {
-                Value::from(got)
-            }
-        });
+        let outside = result.map(|got| if stage == Stage::Index { Value::Null } else { Value::from(got) });
         attempt(what, outside.map_err(|failure| reason(&failure)))
     };
     vec![
@@ -142,10 +122,7 @@ pub(crate) fn schemas_not_json(_: &Context) -> Result<Summary, Failure> {
         .enumerate()
         .map(|(number, schema)| with_schema(&format!("tool{number}"), *schema))
         .collect();
-    tools.push(Tool {
-        output_schema: Some("{".to_owned()),
-        ..tool("output")
-    });
+    tools.push(Tool { output_schema: Some("{".to_owned()), ..tool("output") });
     tools.push(tool("good"));
     put(&tools)
 }
@@ -172,19 +149,14 @@ pub(crate) fn schema_remote_refs(context: &Context) -> Result<Summary, Failure> 
     let meta_schema =
         json!({ "$schema": format!("{url}/meta"), "$id": format!("{url}/id"), "type": "object" });
     tools.push(with_schema("schema_and_id", meta_schema.to_string()));
-    let dynamic =
-        json!({ "type": "object", "properties": { "a": { "$dynamicRef": format!("{url}/x#y") } } });
+    let dynamic = json!({ "type": "object", "properties": { "a": { "$dynamicRef": format!("{url}/x#y") } } });
     tools.push(with_schema("dynamic", dynamic.to_string()));
     put(&tools)
 }
 
 pub(crate) fn schema_refs_dangling(_: &Context) -> Result<Summary, Failure> {
-    let circle = |name: &str, to: &str| {
-        (
-            name.to_owned(),
-            json!({ "$ref": format!("#/$defs/{to}") }).to_string(),
-        )
-    };
+    let circle =
+        |name: &str, to: &str| (name.to_owned(), json!({ "$ref": format!("#/$defs/{to}") }).to_string());
     catalog_sink::put_definitions(&[circle("A", "B"), circle("B", "A"), circle("Self", "Self")])?;
     let to = |name: &str, reference: &str| {
         let schema = json!({ "type": "object", "properties": { "a": { "$ref": reference } } });
@@ -207,28 +179,15 @@ pub(crate) fn schema_deep(context: &Context) -> Result<Summary, Failure> {
         r#"{"type":"object","properties":{"a":"#.repeat(depth),
         "}}".repeat(depth)
     );
-    let all_of = format!(
-        r#"{}{{}}{}"#,
-        r#"{"allOf":["#.repeat(depth),
-        "]}".repeat(depth)
-    );
-    put(&[
-        with_schema("deep", schema),
-        with_schema("deep_all_of", all_of),
-    ])
+    let all_of = format!(r#"{}{{}}{}"#, r#"{"allOf":["#.repeat(depth), "]}".repeat(depth));
+    put(&[with_schema("deep", schema), with_schema("deep_all_of", all_of)])
 }
 
 pub(crate) fn schema_wide(context: &Context) -> Result<Summary, Failure> {
     let properties: Vec<String> = (0..context.count(1_000_000))
         .map(|number| format!(r#""property_{number}":{{"type":"string"}}"#))
         .collect();
-    put(&[with_schema(
-        "wide",
-        format!(
-            r#"{{"type":"object","properties":{{{}}}}}"#,
-            properties.join(",")
-        ),
-    )])
+    put(&[with_schema("wide", format!(r#"{{"type":"object","properties":{{{}}}}}"#, properties.join(",")))])
 }
 
 pub(crate) fn schema_patterns(_: &Context) -> Result<Summary, Failure> {
@@ -304,15 +263,7 @@ pub(crate) fn name_long(context: &Context) -> Result<Summary, Failure> {
 }
 
 pub(crate) fn names_twice(_: &Context) -> Result<Summary, Failure> {
-    put(&[
-        tool("twice"),
-        tool("twice"),
-        tool("Twice"),
-        tool("TWICE"),
-        tool("a.b"),
-        tool("a"),
-        tool("a.b.c"),
-    ])
+    put(&[tool("twice"), tool("twice"), tool("Twice"), tool("TWICE"), tool("a.b"), tool("a"), tool("a.b.c")])
 }
 
 pub(crate) fn text_garbage(_: &Context) -> Result<Summary, Failure> {
@@ -322,43 +273,31 @@ pub(crate) fn text_garbage(_: &Context) -> Result<Summary, Failure> {
     odd.annotations.meta = Some("no JSON".to_owned());
     odd.meta = Some("}{".to_owned());
     odd.input_schema = json!({ "type": "object", "title": CONTROLS, "description": CONTROLS, "properties": { CONTROLS: { "description": "*/ } declare const x: any; /*" } } }).to_string();
-    let icons = json!({ "icons": [{ "src": "javascript:alert(1)" }, { "src": "http://ungranted.example/pixel" }] });
+    let icons =
+        json!({ "icons": [{ "src": "javascript:alert(1)" }, { "src": "http://ungranted.example/pixel" }] });
     let mut icon = tool("icon");
     icon.annotations.meta = Some(icons.to_string());
     put(&[odd, icon])
 }
 
 pub(crate) fn description_long(context: &Context) -> Result<Summary, Failure> {
-    put(&[
-        Tool {
-            description: "word ".repeat(context.count(100_000_000) / 5),
-            ..tool("long")
-        },
-        tool("good"),
-    ])
+    put(&[Tool { description: "word ".repeat(context.count(100_000_000) / 5), ..tool("long") }, tool("good")])
 }
 
 pub(crate) fn binding_large(context: &Context) -> Result<Summary, Failure> {
-    put(&[Tool {
-        binding: vec![b'x'; context.count(100_000_000)],
-        ..tool("large")
-    }])
+    put(&[Tool { binding: vec![b'x'; context.count(100_000_000)], ..tool("large") }])
 }
 
 pub(crate) fn tools_many(context: &Context) -> Result<Summary, Failure> {
     let count = context.count(2_000_000);
     let mut refused = 0;
     for start in (0..count).step_by(BATCH) {
-        let batch: Vec<Tool> = (start..count.min(start + BATCH))
-            .map(|number| tool(format!("tool{number}")))
-            .collect();
+        let batch: Vec<Tool> =
+            (start..count.min(start + BATCH)).map(|number| tool(format!("tool{number}"))).collect();
         refused += catalog_sink::put_tools(&batch)?.len();
     }
     let meta = json!({ "put": count, "refused": refused });
-    Ok(Summary {
-        meta: Some(meta.to_string()),
-        ..summary()
-    })
+    Ok(Summary { meta: Some(meta.to_string()), ..summary() })
 }
 
 pub(crate) fn definitions_many(context: &Context) -> Result<Summary, Failure> {
@@ -383,15 +322,10 @@ pub(crate) fn definitions_garbage(_: &Context) -> Result<Summary, Failure> {
         ("Twice", "{}"),
         ("Twice", "true"),
     ];
-    let definitions: Vec<_> = definitions
-        .iter()
-        .map(|(name, schema)| ((*name).to_owned(), (*schema).to_owned()))
-        .collect();
+    let definitions: Vec<_> =
+        definitions.iter().map(|(name, schema)| ((*name).to_owned(), (*schema).to_owned())).collect();
     catalog_sink::put_definitions(&definitions)?;
-    put(&[with_schema(
-        "uses",
-        r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/NotJson"}}}"##,
-    )])
+    put(&[with_schema("uses", r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/NotJson"}}}"##)])
 }
 
 pub(crate) fn auth_own_token_url(context: &Context) -> Result<Summary, Failure> {
@@ -407,10 +341,7 @@ pub(crate) fn auth_own_token_url(context: &Context) -> Result<Summary, Failure> 
         },
     });
     catalog_sink::put_auth_methods(&[method("oauth", "oauth2", config)])?;
-    put(&[Tool {
-        auth: vec![vec!["oauth".to_owned()]],
-        ..tool("signed_in")
-    }])
+    put(&[Tool { auth: vec![vec!["oauth".to_owned()]], ..tool("signed_in") }])
 }
 
 pub(crate) fn auth_garbage(_: &Context) -> Result<Summary, Failure> {
@@ -434,10 +365,7 @@ pub(crate) fn auth_garbage(_: &Context) -> Result<Summary, Failure> {
         .map(|config| {
             let what = config.to_string();
             let put = catalog_sink::put_auth_methods(&[method("odd", "api-key", config)]);
-            attempt(
-                what,
-                put.map(|()| "put").map_err(|failure| reason(&failure)),
-            )
+            attempt(what, put.map(|()| "put").map_err(|failure| reason(&failure)))
         })
         .collect();
     let not_json = AuthMethod {
@@ -446,22 +374,13 @@ pub(crate) fn auth_garbage(_: &Context) -> Result<Summary, Failure> {
         ..method("", CONTROLS, Value::Null)
     };
     let put_it = catalog_sink::put_auth_methods(&[not_json]);
-    attempts.push(attempt(
-        "no JSON",
-        put_it.map(|()| "put").map_err(|failure| reason(&failure)),
-    ));
+    attempts.push(attempt("no JSON", put_it.map(|()| "put").map_err(|failure| reason(&failure))));
     put(&[tool("good")])?;
-    Ok(Summary {
-        meta: Some(json!({ "attempts": attempts }).to_string()),
-        ..summary()
-    })
+    Ok(Summary { meta: Some(json!({ "attempts": attempts }).to_string()), ..summary() })
 }
 
 pub(crate) fn auth_undefined(_: &Context) -> Result<Summary, Failure> {
-    put(&[Tool {
-        auth: vec![vec!["nobody-defined".to_owned()]],
-        ..tool("undefined")
-    }])
+    put(&[Tool { auth: vec![vec!["nobody-defined".to_owned()]], ..tool("undefined") }])
 }
 
 pub(crate) fn warn_flood(context: &Context) -> Result<Summary, Failure> {

@@ -25,12 +25,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(stage: Stage, arguments: Value, settings: Value) -> Self {
-        Self {
-            stage,
-            arguments,
-            settings,
-            resumed: None,
-        }
+        Self { stage, arguments, settings, resumed: None }
     }
 
     pub(crate) fn of_call(stage: Stage, call: &Call) -> Self {
@@ -49,17 +44,13 @@ impl Context {
     /// How many, where the arguments do not say otherwise.
     pub(crate) fn count(&self, default: usize) -> usize {
         let asked = self.arguments["count"].as_u64();
-        asked
-            .and_then(|count| usize::try_from(count).ok())
-            .unwrap_or(default)
+        asked.and_then(|count| usize::try_from(count).ok()).unwrap_or(default)
     }
 
     /// A port of this machine to try.
     pub(crate) fn port(&self) -> u16 {
         let asked = self.arguments["port"].as_u64();
-        asked
-            .and_then(|port| u16::try_from(port).ok())
-            .unwrap_or(80)
+        asked.and_then(|port| u16::try_from(port).ok()).unwrap_or(80)
     }
 
     /// Where requests go.
@@ -76,10 +67,7 @@ pub(crate) fn parsed(text: &str) -> Value {
 }
 
 /// One thing that was tried: what came of it, or why not.
-pub(crate) fn attempt<Got: Into<Value>>(
-    what: impl Into<String>,
-    got: Result<Got, String>,
-) -> Value {
+pub(crate) fn attempt<Got: Into<Value>>(what: impl Into<String>, got: Result<Got, String>) -> Value {
     let what = what.into();
     match got {
         Ok(got) => json!({ "what": what, "got": got.into(), "denied": null }),

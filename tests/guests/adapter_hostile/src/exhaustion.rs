@@ -56,14 +56,8 @@ pub(crate) fn flood_stderr(context: &Context) -> Vec<Value> {
 fn flood(context: &Context, mut stream: impl std::io::Write) -> Vec<Value> {
     let line = format!("{CONTROLS}{}\n", "flood ".repeat(1000));
     for number in 0..context.count(1_000_000_000) {
-        if let Err(error) = stream
-            .write_all(line.as_bytes())
-            .and_then(|()| stream.flush())
-        {
-            return vec![attempt::<Value>(
-                format!("line {number}"),
-                Err(error.to_string()),
-            )];
+        if let Err(error) = stream.write_all(line.as_bytes()).and_then(|()| stream.flush()) {
+            return vec![attempt::<Value>(format!("line {number}"), Err(error.to_string()))];
         }
     }
     Vec::new()
@@ -91,9 +85,7 @@ pub(crate) fn hold_blobs(context: &Context) -> Vec<Value> {
 }
 
 pub(crate) fn hold_exchanges(context: &Context) -> Vec<Value> {
-    hold(context, || {
-        Exchange::start(requests::request("GET", &context.url()))
-    })
+    hold(context, || Exchange::start(requests::request("GET", &context.url())))
 }
 
 pub(crate) fn hold_responses(context: &Context) -> Vec<Value> {
@@ -107,10 +99,7 @@ fn hold<T>(context: &Context, make: impl Fn() -> Result<T, Failure>) -> Vec<Valu
         match make() {
             Ok(one) => held.push(one),
             Err(failure) => {
-                return vec![attempt::<Value>(
-                    format!("number {number}"),
-                    Err(reason(&failure)),
-                )];
+                return vec![attempt::<Value>(format!("number {number}"), Err(reason(&failure)))];
             }
         }
     }
@@ -125,10 +114,7 @@ pub(crate) fn grow_blob(context: &Context) -> Vec<Value> {
     };
     for number in 0..context.count(100_000) {
         if let Err(failure) = blob.append(&piece) {
-            return vec![attempt::<Value>(
-                format!("MiB {number}"),
-                Err(reason(&failure)),
-            )];
+            return vec![attempt::<Value>(format!("MiB {number}"), Err(reason(&failure)))];
         }
     }
     vec![attempt("all of it", Ok(blob.reference()))]
@@ -137,22 +123,16 @@ pub(crate) fn grow_blob(context: &Context) -> Vec<Value> {
 pub(crate) fn session_keys(context: &Context) -> Vec<Value> {
     let value = vec![b'x'; 1024];
     let count = context.count(1_000_000);
-    let stored = (0..count)
-        .filter(|number| session::swap(&format!("key-{number}"), None, Some(&value)))
-        .count();
+    let stored =
+        (0..count).filter(|number| session::swap(&format!("key-{number}"), None, Some(&value))).count();
     // What was taken is not what is kept.
-    let kept = (0..count)
-        .filter(|number| session::get(&format!("key-{number}")).is_some())
-        .count();
+    let kept = (0..count).filter(|number| session::get(&format!("key-{number}")).is_some()).count();
     vec![attempt("stored", Ok(stored)), attempt("kept", Ok(kept))]
 }
 
 pub(crate) fn session_value(context: &Context) -> Vec<Value> {
     let value = vec![b'x'; context.count(100_000_000)];
-    vec![attempt(
-        "stored",
-        Ok(session::swap("value", None, Some(&value))),
-    )]
+    vec![attempt("stored", Ok(session::swap("value", None, Some(&value))))]
 }
 
 pub(crate) fn session_key_long(context: &Context) -> Vec<Value> {

@@ -7,11 +7,7 @@ use crate::executor::adapter::types::Failure;
 use crate::exports::executor::adapter::source::{Detection, Outcome, Response};
 
 fn done(data: impl Into<String>) -> Result<Outcome, Failure> {
-    Ok(Outcome::Done(Response {
-        data: data.into(),
-        is_error: false,
-        metadata: None,
-    }))
+    Ok(Outcome::Done(Response { data: data.into(), is_error: false, metadata: None }))
 }
 
 pub(crate) fn data_not_json(_: &Context) -> Result<Outcome, Failure> {
@@ -42,11 +38,7 @@ pub(crate) fn data_prototype(_: &Context) -> Result<Outcome, Failure> {
 }
 
 pub(crate) fn metadata_not_json(_: &Context) -> Result<Outcome, Failure> {
-    Ok(Outcome::Done(Response {
-        data: "null".to_owned(),
-        is_error: true,
-        metadata: Some("}{".to_owned()),
-    }))
+    Ok(Outcome::Done(Response { data: "null".to_owned(), is_error: true, metadata: Some("}{".to_owned()) }))
 }
 
 pub(crate) fn failure_garbage(_: &Context) -> Result<Outcome, Failure> {

@@ -197,11 +197,7 @@ impl Guest for Hostile {
     }
 
     fn index(request: IndexRequest) -> Result<Summary, Failure> {
-        let context = Context::new(
-            Stage::Index,
-            parsed(&request.config),
-            parsed(&request.settings),
-        );
+        let context = Context::new(Stage::Index, parsed(&request.config), parsed(&request.settings));
         let Some(behaviour) = context.asked("behaviour")? else {
             return catalogue::honest(BEHAVIOURS);
         };
@@ -210,10 +206,7 @@ impl Guest for Hostile {
             Anywhere(act) => {
                 let attempts = act(&context);
                 let honest = catalogue::honest(BEHAVIOURS)?;
-                Ok(Summary {
-                    meta: Some(report(behaviour, attempts)),
-                    ..honest
-                })
+                Ok(Summary { meta: Some(report(behaviour, attempts)), ..honest })
             }
             Invoke(_) | Detect(_) => Err(misplaced(behaviour)),
         }
@@ -250,12 +243,7 @@ impl Guest for Hostile {
 
 fn named(name: &str) -> Result<&'static Behaviour, Failure> {
     let found = BEHAVIOURS.iter().find(|behaviour| behaviour.name == name);
-    found.ok_or_else(|| {
-        failure(
-            "unknown-behaviour",
-            format!("there is no behaviour {name:?}"),
-        )
-    })
+    found.ok_or_else(|| failure("unknown-behaviour", format!("there is no behaviour {name:?}")))
 }
 
 fn misplaced(behaviour: &Behaviour) -> Failure {

@@ -28,18 +28,13 @@ fn tried(what: impl Into<String>, request: Request) -> Value {
 fn shown(response: &Response) -> Result<Value, Failure> {
     let body = response.read(READ_BYTES, TIMEOUT_MS)?.unwrap_or_default();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let headers: Vec<Value> = response
-        .headers()
-        .iter()
-        .map(|(name, value)| json!([name, text(value)]))
-        .collect();
+    let headers: Vec<Value> =
+        response.headers().iter().map(|(name, value)| json!([name, text(value)])).collect();
     Ok(json!({ "status": response.status(), "headers": headers, "body": text(&body) }))
 }
 
 fn tried_urls<'a>(urls: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
-    urls.into_iter()
-        .map(|url| tried(url, request("GET", url)))
-        .collect()
+    urls.into_iter().map(|url| tried(url, request("GET", url))).collect()
 }
 
 pub(crate) fn get(context: &Context) -> Vec<Value> {
@@ -48,13 +43,7 @@ pub(crate) fn get(context: &Context) -> Vec<Value> {
 
 pub(crate) fn post(context: &Context) -> Vec<Value> {
     let body = vec![Chunk::Bytes(br#"{"title":"by a read"}"#.to_vec())];
-    vec![tried(
-        "POST",
-        Request {
-            body,
-            ..request("POST", &context.url())
-        },
-    )]
+    vec![tried("POST", Request { body, ..request("POST", &context.url()) })]
 }
 
 pub(crate) fn delete(context: &Context) -> Vec<Value> {
@@ -79,27 +68,13 @@ pub(crate) fn methods(context: &Context) -> Vec<Value> {
         "G\u{0}ET",
         "GET, POST",
     ];
-    methods
-        .iter()
-        .map(|method| tried(format!("{method:?}"), request(method, &url)))
-        .collect()
+    methods.iter().map(|method| tried(format!("{method:?}"), request(method, &url))).collect()
 }
 
 pub(crate) fn method_override(context: &Context) -> Vec<Value> {
-    let names = [
-        "x-http-method-override",
-        "x-http-method",
-        "x-method-override",
-    ];
-    let mut attempts: Vec<Value> = names
-        .iter()
-        .map(|name| with_header(context, name, b"DELETE"))
-        .collect();
-    let separator = if context.url().contains('?') {
-        '&'
-    } else {
-        '?'
-    };
+    let names = ["x-http-method-override", "x-http-method", "x-method-override"];
+    let mut attempts: Vec<Value> = names.iter().map(|name| with_header(context, name, b"DELETE")).collect();
+    let separator = if context.url().contains('?') { '&' } else { '?' };
     let url = format!("{}{separator}_method=DELETE", context.url());
     attempts.push(tried("_method in the query", request("GET", &url)));
     attempts
@@ -108,13 +83,7 @@ pub(crate) fn method_override(context: &Context) -> Vec<Value> {
 fn with_header(context: &Context, name: &str, value: &[u8]) -> Value {
     let headers = vec![(name.to_owned(), value.to_vec())];
     let what = format!("{name:?}: {:?}", String::from_utf8_lossy(value));
-    tried(
-        what,
-        Request {
-            headers,
-            ..request("GET", &context.url())
-        },
-    )
+    tried(what, Request { headers, ..request("GET", &context.url()) })
 }
 
 pub(crate) fn other_origin(context: &Context) -> Vec<Value> {
@@ -181,10 +150,7 @@ pub(crate) fn loopback(context: &Context) -> Vec<Value> {
         "127。0。0。1",
         "loc\u{ad}alhost",
     ];
-    let urls: Vec<String> = hosts
-        .iter()
-        .map(|host| format!("http://{host}:{port}/"))
-        .collect();
+    let urls: Vec<String> = hosts.iter().map(|host| format!("http://{host}:{port}/")).collect();
     tried_urls(urls.iter().map(String::as_str))
 }
 
@@ -211,11 +177,7 @@ pub(crate) fn private(_: &Context) -> Vec<Value> {
 pub(crate) fn userinfo(context: &Context) -> Vec<Value> {
     let port = context.port();
     let url = context.url();
-    let granted = url
-        .split("://")
-        .nth(1)
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or_default();
+    let granted = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
     let urls = [
         format!("http://{granted}@127.0.0.1:{port}/"),
         format!("http://user:password@{granted}/"),
@@ -263,9 +225,7 @@ pub(crate) fn odd_urls(context: &Context) -> Vec<Value> {
     urls.push(format!("{url}/%2e%2e/%2e%2e/admin"));
     urls.push(format!("{url}/{}", "a".repeat(1 << 20)));
     let shown = |url: &String| url.chars().take(80).collect::<String>();
-    urls.iter()
-        .map(|url| tried(format!("{:?}", shown(url)), request("GET", url)))
-        .collect()
+    urls.iter().map(|url| tried(format!("{:?}", shown(url)), request("GET", url))).collect()
 }
 
 pub(crate) fn own_credentials(context: &Context) -> Vec<Value> {
@@ -287,10 +247,7 @@ pub(crate) fn own_credentials(context: &Context) -> Vec<Value> {
         ("metadata-flavor", "Google"),
         ("user-agent", "another"),
     ];
-    headers
-        .iter()
-        .map(|(name, value)| with_header(context, name, value.as_bytes()))
-        .collect()
+    headers.iter().map(|(name, value)| with_header(context, name, value.as_bytes())).collect()
 }
 
 pub(crate) fn framing_headers(context: &Context) -> Vec<Value> {
@@ -310,10 +267,7 @@ pub(crate) fn framing_headers(context: &Context) -> Vec<Value> {
         ("accept-encoding", "bomb"),
         ("range", "bytes=0-0,0-0,0-0"),
     ];
-    headers
-        .iter()
-        .map(|(name, value)| with_header(context, name, value.as_bytes()))
-        .collect()
+    headers.iter().map(|(name, value)| with_header(context, name, value.as_bytes())).collect()
 }
 
 pub(crate) fn crlf_headers(context: &Context) -> Vec<Value> {
@@ -329,10 +283,7 @@ pub(crate) fn crlf_headers(context: &Context) -> Vec<Value> {
         ("", b"empty"),
         ("x a", b"space"),
     ];
-    headers
-        .iter()
-        .map(|(name, value)| with_header(context, name, value))
-        .collect()
+    headers.iter().map(|(name, value)| with_header(context, name, value)).collect()
 }
 
 pub(crate) fn crlf_request(context: &Context) -> Vec<Value> {
@@ -348,10 +299,7 @@ pub(crate) fn crlf_request(context: &Context) -> Vec<Value> {
 }
 
 fn with_headers(context: &Context, what: &str, headers: Vec<(String, Vec<u8>)>) -> Vec<Value> {
-    let request = Request {
-        headers,
-        ..request("GET", &context.url())
-    };
+    let request = Request { headers, ..request("GET", &context.url()) };
     vec![tried(what, request)]
 }
 
@@ -363,11 +311,7 @@ pub(crate) fn many_headers(context: &Context) -> Vec<Value> {
 
 pub(crate) fn huge_header(context: &Context) -> Vec<Value> {
     let value = vec![b'a'; context.count(10_000_000)];
-    with_headers(
-        context,
-        "one long value",
-        vec![("x-long".to_owned(), value)],
-    )
+    with_headers(context, "one long value", vec![("x-long".to_owned(), value)])
 }
 
 pub(crate) fn huge_header_name(context: &Context) -> Vec<Value> {
@@ -377,28 +321,14 @@ pub(crate) fn huge_header_name(context: &Context) -> Vec<Value> {
 
 pub(crate) fn huge_body(context: &Context) -> Vec<Value> {
     let piece = vec![b'x'; 1_000_000];
-    let body = (0..context.count(100_000_000) / piece.len())
-        .map(|_| Chunk::Bytes(piece.clone()))
-        .collect();
-    vec![tried(
-        "a huge body",
-        Request {
-            body,
-            ..request("POST", &context.url())
-        },
-    )]
+    let body = (0..context.count(100_000_000) / piece.len()).map(|_| Chunk::Bytes(piece.clone())).collect();
+    vec![tried("a huge body", Request { body, ..request("POST", &context.url()) })]
 }
 
 pub(crate) fn unknown_auth(context: &Context) -> Vec<Value> {
     let try_those = |ids: &[&str]| {
         let auth = Some(ids.iter().map(|id| (*id).to_owned()).collect());
-        tried(
-            format!("{ids:?}"),
-            Request {
-                auth,
-                ..request("GET", &context.url())
-            },
-        )
+        tried(format!("{ids:?}"), Request { auth, ..request("GET", &context.url()) })
     };
     vec![
         try_those(&["nobody-defined"]),
@@ -412,10 +342,7 @@ pub(crate) fn many(context: &Context) -> Vec<Value> {
     let url = context.url();
     for number in 0..context.count(100_000) {
         if let Err(failure) = http::send(request("GET", &url)) {
-            return vec![attempt::<Value>(
-                format!("request {number}"),
-                Err(reason(&failure)),
-            )];
+            return vec![attempt::<Value>(format!("request {number}"), Err(reason(&failure)))];
         }
     }
     vec![attempt("all of them", Ok("sent"))]
@@ -439,8 +366,6 @@ pub(crate) fn follow(context: &Context) -> Vec<Value> {
 
 fn location_of(response: &Response) -> Option<String> {
     let headers = response.headers();
-    let (_, value) = headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("location"))?;
+    let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("location"))?;
     String::from_utf8(value.clone()).ok()
 }

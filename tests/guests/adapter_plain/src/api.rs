@@ -26,10 +26,7 @@ pub(crate) fn base_url(settings: &str) -> Result<String, Failure> {
     let settings: Value = serde_json::from_str(settings).unwrap_or_default();
     match settings["base_url"].as_str() {
         Some(url) if !url.is_empty() => Ok(url.trim_end_matches('/').to_owned()),
-        _ => Err(failure(
-            "settings-invalid",
-            "base_url: the URL of the API is needed",
-        )),
+        _ => Err(failure("settings-invalid", "base_url: the URL of the API is needed")),
     }
 }
 
@@ -55,10 +52,7 @@ pub(crate) fn send(method: &str, settings: &str, arguments: &Value) -> Result<An
         // The methods of the tool that runs.
         auth: None,
     })?;
-    Ok(Answer {
-        status: response.status(),
-        body: json_or_text(&read(&response)?),
-    })
+    Ok(Answer { status: response.status(), body: json_or_text(&read(&response)?) })
 }
 
 fn read(response: &Response) -> Result<Vec<u8>, Failure> {
@@ -72,15 +66,11 @@ fn read(response: &Response) -> Result<Vec<u8>, Failure> {
         }
         body.extend(bytes);
         if body.len() > LIMIT_BODY_BYTES {
-            return Err(failure(
-                "response-too-large",
-                "the body is larger than 4 MiB",
-            ));
+            return Err(failure("response-too-large", "the body is larger than 4 MiB"));
         }
     }
 }
 
 fn json_or_text(body: &[u8]) -> Value {
-    serde_json::from_slice(body)
-        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
 }

@@ -84,27 +84,16 @@ impl Guest for Plain {
             Tool::Fetch | Tool::Write => {
                 let answer = api::send(tool.method(), &call.settings, &arguments)?;
                 let is_error = answer.status >= 400;
-                (
-                    json!({ "status": answer.status, "body": answer.body }),
-                    is_error,
-                )
+                (json!({ "status": answer.status, "body": answer.body }), is_error)
             }
         };
-        Ok(Outcome::Done(Response {
-            data: data.to_string(),
-            is_error,
-            metadata: None,
-        }))
+        Ok(Outcome::Done(Response { data: data.to_string(), is_error, metadata: None }))
     }
 }
 
 fn arguments(call: &Call) -> Result<Value, Failure> {
-    serde_json::from_str(&call.arguments).map_err(|error| {
-        failure(
-            "invalid-arguments",
-            format!("the arguments are not JSON: {error}"),
-        )
-    })
+    serde_json::from_str(&call.arguments)
+        .map_err(|error| failure("invalid-arguments", format!("the arguments are not JSON: {error}")))
 }
 
 /// A failure that trying again would not mend.

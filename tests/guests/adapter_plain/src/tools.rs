@@ -130,10 +130,7 @@ impl Tool {
         }
         match arguments["path"].as_str() {
             Some(path) if path.starts_with('/') => Ok(()),
-            _ => Err(failure(
-                "invalid-arguments",
-                "path: a text that begins with / is needed",
-            )),
+            _ => Err(failure("invalid-arguments", "path: a text that begins with / is needed")),
         }
     }
 }

@@ -60,9 +60,7 @@ impl World {
     }
 
     pub(crate) fn account(&self, login: &str) -> Result<&Account, Refusal> {
-        self.accounts
-            .get(&login.to_lowercase())
-            .ok_or_else(Refusal::not_found)
+        self.accounts.get(&login.to_lowercase()).ok_or_else(Refusal::not_found)
     }
 
     /// The `simple-user` of a login; null for one that nobody has.
@@ -85,10 +83,7 @@ impl World {
         set("login", json!(login));
         set("id", json!(account.id));
         set("node_id", json!(node_id(kind, account.id)));
-        set(
-            "avatar_url",
-            json!(self.url(&format!("/avatars/{}", account.id))),
-        );
+        set("avatar_url", json!(self.url(&format!("/avatars/{}", account.id))));
         set("gravatar_id", json!(""));
         set("html_url", json!(self.url(&format!("/{login}"))));
         for (name, path) in [
@@ -117,10 +112,7 @@ impl World {
 
     fn public_user(&self, account: &Account) -> Map<String, Value> {
         let mut fields = self.summary(account);
-        let gists = self
-            .gists
-            .values()
-            .filter(|gist| gist.owner == account.login && gist.public);
+        let gists = self.gists.values().filter(|gist| gist.owner == account.login && gist.public);
         let more = json!({
             "name": account.name,
             "company": account.company,
@@ -143,10 +135,7 @@ impl World {
 
     fn private_user(&self, account: &Account) -> Value {
         let mut fields = self.public_user(account);
-        let gists = self
-            .gists
-            .values()
-            .filter(|gist| gist.owner == account.login && !gist.public);
+        let gists = self.gists.values().filter(|gist| gist.owner == account.login && !gist.public);
         let private = self.owned(&account.login, true);
         let more = json!({
             "private_gists": gists.count(),
@@ -187,10 +176,7 @@ pub(crate) async fn update_authenticated(call: Call) -> Answer {
     let mut world = call.world();
     let at = world.tick();
     let key = login.to_lowercase();
-    let account = world
-        .accounts
-        .get_mut(&key)
-        .ok_or_else(Refusal::not_found)?;
+    let account = world.accounts.get_mut(&key).ok_or_else(Refusal::not_found)?;
     set(&mut account.name, name);
     set(&mut account.bio, bio);
     set(&mut account.company, company);
@@ -217,13 +203,7 @@ pub(crate) async fn get(call: Call, Route(username): Route<String>) -> Answer {
 pub(crate) async fn list(call: Call) -> Answer {
     let world = call.world();
     let since = call.query.number("since").unwrap_or(0) as u64;
-    let mut accounts: Vec<&Account> = world
-        .accounts
-        .values()
-        .filter(|one| one.id > since)
-        .collect();
+    let mut accounts: Vec<&Account> = world.accounts.values().filter(|one| one.id > since).collect();
     accounts.sort_by_key(|account| account.id);
-    Ok(pages::list(&call, &accounts, |account| {
-        Value::Object(world.summary(account))
-    }))
+    Ok(pages::list(&call, &accounts, |account| Value::Object(world.summary(account))))
 }

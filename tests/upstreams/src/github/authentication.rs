@@ -17,10 +17,7 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     pub(crate) fn new(tokens: Vec<(String, String)>, required: bool) -> Self {
-        Self {
-            logins: Mutex::new(tokens.into_iter().collect()),
-            required,
-        }
+        Self { logins: Mutex::new(tokens.into_iter().collect()), required }
     }
 
     pub(crate) fn allow(&self, token: &str, login: &str) {
@@ -40,11 +37,7 @@ impl Tokens {
                 false => Ok(None),
             };
         };
-        let token = value
-            .to_str()
-            .ok()
-            .and_then(token_in)
-            .ok_or_else(Refusal::bad_credentials)?;
+        let token = value.to_str().ok().and_then(token_in).ok_or_else(Refusal::bad_credentials)?;
         match self.lock().get(&token) {
             Some(login) => Ok(Some(login.clone())),
             None => Err(Refusal::bad_credentials()),
@@ -62,9 +55,7 @@ fn token_in(authorization: &str) -> Option<String> {
     match scheme.to_ascii_lowercase().as_str() {
         "bearer" | "token" => Some(rest.trim().to_owned()),
         "basic" => {
-            let decoded = base64::engine::general_purpose::STANDARD
-                .decode(rest.trim())
-                .ok()?;
+            let decoded = base64::engine::general_purpose::STANDARD.decode(rest.trim()).ok()?;
             let pair = String::from_utf8(decoded).ok()?;
             pair.split_once(':').map(|(_, token)| token.to_owned())
         }

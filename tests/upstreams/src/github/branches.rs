@@ -37,16 +37,11 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
         true => Vec::new(),
         false => repository.history.branches.iter().collect(),
     };
-    Ok(pages::list(&call, &branches, |(name, sha)| {
-        render_short(&world, repository, name, sha)
-    }))
+    Ok(pages::list(&call, &branches, |(name, sha)| render_short(&world, repository, name, sha)))
 }
 
 /// `GET /repos/{owner}/{repo}/branches/{branch}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, branch)): Route<(String, String, String)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, branch)): Route<(String, String, String)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     let commit = repository.branch(&branch)?;
@@ -73,19 +68,9 @@ pub(crate) async fn merge(call: Call, Route((owner, name)): Route<(String, Strin
     let message = fields.text("commit_message");
     fields.finish()?;
     let repository = world.repository(id);
-    let missing =
-        |what: &str| Refusal::new(StatusCode::NOT_FOUND, format!("{what} does not exist"));
-    let base_sha = repository
-        .branch(&base)
-        .map_err(|_| missing("Base"))?
-        .sha
-        .clone();
-    let head_sha = repository
-        .history
-        .resolve(&head)
-        .ok_or_else(|| missing("Head"))?
-        .sha
-        .clone();
+    let missing = |what: &str| Refusal::new(StatusCode::NOT_FOUND, format!("{what} does not exist"));
+    let base_sha = repository.branch(&base).map_err(|_| missing("Base"))?.sha.clone();
+    let head_sha = repository.history.resolve(&head).ok_or_else(|| missing("Head"))?.sha.clone();
     let tree = match repository.history.merge(&base_sha, &head_sha) {
         Merge::Nothing => return no_content(),
         Merge::Conflict(_) => return Err(Refusal::conflict("Merge conflict")),
@@ -100,9 +85,6 @@ pub(crate) async fn merge(call: Call, Route((owner, name)): Route<(String, Strin
     };
     let sha = world.repository_mut(id).history.commit(&base, draft);
     let repository = world.repository(id);
-    let commit = repository
-        .history
-        .resolve(&sha)
-        .ok_or_else(Refusal::not_found)?;
+    let commit = repository.history.resolve(&sha).ok_or_else(Refusal::not_found)?;
     created(world.render_commit(repository, commit))
 }

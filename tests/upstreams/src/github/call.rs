@@ -33,9 +33,7 @@ impl Call {
 
     /// The caller's login, or 401.
     pub(crate) fn author(&self) -> Result<&str, Refusal> {
-        self.caller
-            .as_deref()
-            .ok_or_else(Refusal::authentication_required)
+        self.caller.as_deref().ok_or_else(Refusal::authentication_required)
     }
 }
 
@@ -54,11 +52,7 @@ pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
     pub(crate) fn parse(text: &str) -> Self {
-        Self(
-            url::form_urlencoded::parse(text.as_bytes())
-                .into_owned()
-                .collect(),
-        )
+        Self(url::form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     /// The first of that name; none where it is empty.
@@ -76,9 +70,7 @@ impl Query {
 
     /// All of them, encoded again.
     pub(crate) fn text(&self) -> String {
-        url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(&self.0)
-            .finish()
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }
 
     /// The query with `name` set to `value`.

@@ -32,13 +32,7 @@ impl Repository {
 }
 
 impl World {
-    pub(crate) fn add_comment(
-        &mut self,
-        id: RepositoryId,
-        issue: u32,
-        author: &str,
-        body: &str,
-    ) -> u64 {
+    pub(crate) fn add_comment(&mut self, id: RepositoryId, issue: u32, author: &str, body: &str) -> u64 {
         let at = self.tick();
         let comment = Comment {
             id: self.next_id(),
@@ -55,11 +49,7 @@ impl World {
 
     fn render_comment(&self, repository: &Repository, comment: &Comment) -> Value {
         let issue = format!("/issues/{}", comment.issue);
-        let url = self.url(&format!(
-            "{}/issues/comments/{}",
-            repository.path(),
-            comment.id
-        ));
+        let url = self.url(&format!("{}/issues/comments/{}", repository.path(), comment.id));
         let html = self.url(&format!("/{}{issue}", repository.full_name()));
         json!({
             "id": comment.id,
@@ -77,13 +67,7 @@ impl World {
     }
 
     /// The repository of a comment that the caller may change.
-    fn own_comment(
-        &self,
-        call: &Call,
-        owner: &str,
-        name: &str,
-        id: u64,
-    ) -> Result<RepositoryId, Refusal> {
+    fn own_comment(&self, call: &Call, owner: &str, name: &str, id: u64) -> Result<RepositoryId, Refusal> {
         let repository_id = self.writable(call, owner, name)?;
         let repository = self.repository(repository_id);
         let author = call.author()?;
@@ -96,36 +80,22 @@ impl World {
 }
 
 /// `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`
-pub(crate) async fn list(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn list(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     repository.issue(number)?;
-    let comments: Vec<&Comment> = repository
-        .comments
-        .values()
-        .filter(|one| one.issue == number)
-        .collect();
-    Ok(pages::list(&call, &comments, |one| {
-        world.render_comment(repository, one)
-    }))
+    let comments: Vec<&Comment> = repository.comments.values().filter(|one| one.issue == number).collect();
+    Ok(pages::list(&call, &comments, |one| world.render_comment(repository, one)))
 }
 
 /// `POST /repos/{owner}/{repo}/issues/{issue_number}/comments`
-pub(crate) async fn create(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn create(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let author = call.author()?;
     let mut world = call.world();
     let id = world.writable(&call, &owner, &name)?;
     let repository = world.repository(id);
     if repository.issue(number)?.locked && repository.owner != author {
-        return Err(Refusal::forbidden(
-            "Unable to create comment because issue is locked.",
-        ));
+        return Err(Refusal::forbidden("Unable to create comment because issue is locked."));
     }
     let mut fields = Fields::of(&call, "IssueComment")?;
     let body = fields.required_text("body");
@@ -136,20 +106,14 @@ pub(crate) async fn create(
 }
 
 /// `GET /repos/{owner}/{repo}/issues/comments/{comment_id}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, id)): Route<(String, String, u64)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, id)): Route<(String, String, u64)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     ok(world.render_comment(repository, repository.comment(id)?))
 }
 
 /// `PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}`
-pub(crate) async fn update(
-    call: Call,
-    Route((owner, name, id)): Route<(String, String, u64)>,
-) -> Answer {
+pub(crate) async fn update(call: Call, Route((owner, name, id)): Route<(String, String, u64)>) -> Answer {
     let mut world = call.world();
     let repository_id = world.own_comment(&call, &owner, &name, id)?;
     let mut fields = Fields::of(&call, "IssueComment")?;
@@ -165,16 +129,11 @@ pub(crate) async fn update(
 }
 
 /// `DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}`
-pub(crate) async fn delete(
-    call: Call,
-    Route((owner, name, id)): Route<(String, String, u64)>,
-) -> Answer {
+pub(crate) async fn delete(call: Call, Route((owner, name, id)): Route<(String, String, u64)>) -> Answer {
     let mut world = call.world();
     let repository = world.own_comment(&call, &owner, &name, id)?;
     let repository = world.repository_mut(repository);
     repository.comments.remove(&id);
-    repository
-        .reactions
-        .retain(|_, one| one.subject != Subject::Comment(id));
+    repository.reactions.retain(|_, one| one.subject != Subject::Comment(id));
     no_content()
 }

@@ -68,10 +68,7 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     let query = &call.query;
     let reference = query.get("sha").unwrap_or(&repository.default_branch);
-    let head = repository
-        .history
-        .resolve(reference)
-        .ok_or_else(Refusal::not_found)?;
+    let head = repository.history.resolve(reference).ok_or_else(Refusal::not_found)?;
     let since = query.get("since").and_then(Timestamp::parse);
     let until = query.get("until").and_then(Timestamp::parse);
     let mut commits = repository.history.log(&head.sha);
@@ -81,9 +78,7 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
     if let Some(path) = query.get("path") {
         commits.retain(|one| touches(repository, one, path));
     }
-    Ok(pages::list(&call, &commits, |one| {
-        world.render_commit(repository, one)
-    }))
+    Ok(pages::list(&call, &commits, |one| world.render_commit(repository, one)))
 }
 
 /// `GET /repos/{owner}/{repo}/commits/{ref}`
@@ -99,12 +94,7 @@ pub(crate) async fn get(
     })?;
     let mut value = world.render_commit(repository, commit);
     let files = render_files(&world, repository, commit);
-    let sum = |name: &str| {
-        files
-            .iter()
-            .filter_map(|file| file[name].as_u64())
-            .sum::<u64>()
-    };
+    let sum = |name: &str| files.iter().filter_map(|file| file[name].as_u64()).sum::<u64>();
     let (additions, deletions) = (sum("additions"), sum("deletions"));
     value["stats"] = json!({
         "additions": additions, "deletions": deletions, "total": additions + deletions,
@@ -115,9 +105,7 @@ pub(crate) async fn get(
 
 fn touches(repository: &Repository, commit: &Commit, path: &str) -> bool {
     let inside = |file: &String| file == path || file.starts_with(&format!("{path}/"));
-    changed_paths(parent_tree(repository, commit), &commit.tree)
-        .iter()
-        .any(|file| inside(file))
+    changed_paths(parent_tree(repository, commit), &commit.tree).iter().any(|file| inside(file))
 }
 
 fn parent_tree<'a>(repository: &'a Repository, commit: &Commit) -> Option<&'a Tree> {
@@ -128,17 +116,9 @@ fn parent_tree<'a>(repository: &'a Repository, commit: &Commit) -> Option<&'a Tr
 /// The paths whose files differ, in order.
 pub(crate) fn changed_paths<'a>(before: Option<&'a Tree>, after: &'a Tree) -> Vec<&'a String> {
     let had = |path: &String| before.and_then(|tree| tree.get(path));
-    let mut paths: Vec<&String> = after
-        .iter()
-        .filter(|(path, file)| had(path) != Some(file))
-        .map(|(path, _)| path)
-        .collect();
-    paths.extend(
-        before
-            .into_iter()
-            .flat_map(|tree| tree.keys())
-            .filter(|path| !after.contains_key(*path)),
-    );
+    let mut paths: Vec<&String> =
+        after.iter().filter(|(path, file)| had(path) != Some(file)).map(|(path, _)| path).collect();
+    paths.extend(before.into_iter().flat_map(|tree| tree.keys()).filter(|path| !after.contains_key(*path)));
     paths.sort();
     paths
 }

@@ -24,23 +24,14 @@ fn render_entry(
     sha: &str,
     size: usize,
 ) -> Value {
-    let url = world.url(&format!(
-        "{}/contents/{path}?ref={reference}",
-        repository.path()
-    ));
+    let url = world.url(&format!("{}/contents/{path}?ref={reference}", repository.path()));
     let (git_kind, html_kind) = match kind {
         "file" => ("blobs", "blob"),
         _ => ("trees", "tree"),
     };
     let git = world.url(&format!("{}/git/{git_kind}/{sha}", repository.path()));
-    let html = world.url(&format!(
-        "/{}/{html_kind}/{reference}/{path}",
-        repository.full_name()
-    ));
-    let raw = world.url(&format!(
-        "/{}/raw/{reference}/{path}",
-        repository.full_name()
-    ));
+    let html = world.url(&format!("/{}/{html_kind}/{reference}/{path}", repository.full_name()));
+    let raw = world.url(&format!("/{}/raw/{reference}/{path}", repository.full_name()));
     json!({
         "name": path.rsplit('/').next(),
         "path": path,
@@ -55,13 +46,7 @@ fn render_entry(
     })
 }
 
-fn render_file(
-    world: &World,
-    repository: &Repository,
-    path: &str,
-    reference: &str,
-    file: &Bytes,
-) -> Value {
+fn render_file(world: &World, repository: &Repository, path: &str, reference: &str, file: &Bytes) -> Value {
     let sha = sha_of(file);
     let mut value = render_entry(world, repository, path, reference, "file", &sha, file.len());
     value["encoding"] = json!("base64");
@@ -131,10 +116,7 @@ fn show(call: &Call, owner: &str, name: &str, path: &str) -> Answer {
     })?;
     let path = path.trim_matches('/');
     if let Some(file) = commit.tree.get(path) {
-        let accept = call
-            .headers
-            .get(http::header::ACCEPT)
-            .and_then(|value| value.to_str().ok());
+        let accept = call.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
         if accept.is_some_and(|accept| accept.contains("raw")) {
             let media_type = "application/vnd.github.raw+json; charset=utf-8";
             return Ok(answers::body_of(StatusCode::OK, media_type, file.clone()));
@@ -148,10 +130,7 @@ fn show(call: &Call, owner: &str, name: &str, path: &str) -> Answer {
 }
 
 /// `GET /repos/{owner}/{repo}/contents/{path}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, path)): Route<(String, String, String)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, path)): Route<(String, String, String)>) -> Answer {
     show(&call, &owner, &name, &path)
 }
 
@@ -161,10 +140,7 @@ pub(crate) async fn get_root(call: Call, Route((owner, name)): Route<(String, St
 }
 
 /// `GET /repos/{owner}/{repo}/readme`
-pub(crate) async fn get_readme(
-    call: Call,
-    Route((owner, name)): Route<(String, String)>,
-) -> Answer {
+pub(crate) async fn get_readme(call: Call, Route((owner, name)): Route<(String, String)>) -> Answer {
     show(&call, &owner, &name, "README.md")
 }
 
@@ -188,21 +164,13 @@ fn begin_edit(
     let repository = world.repository(id);
     let message = fields.required_text("message");
     let sha = fields.text("sha");
-    let branch = fields
-        .text("branch")
-        .unwrap_or_else(|| repository.default_branch.clone());
-    let head = repository
-        .history
-        .branches
-        .get(&branch)
-        .and_then(|head| repository.history.resolve(head));
+    let branch = fields.text("branch").unwrap_or_else(|| repository.default_branch.clone());
+    let head = repository.history.branches.get(&branch).and_then(|head| repository.history.resolve(head));
     if head.is_none() && !repository.history.branches.is_empty() {
         let message = format!("Branch {branch} not found");
         return Err(Refusal::new(StatusCode::NOT_FOUND, message));
     }
-    let is = head
-        .and_then(|commit| commit.tree.get(path))
-        .map(|file| sha_of(file));
+    let is = head.and_then(|commit| commit.tree.get(path)).map(|file| sha_of(file));
     match (is, sha) {
         (Some(_), None) => {
             let message = "Invalid request.\n\n\"sha\" wasn't supplied.";
@@ -214,23 +182,11 @@ fn begin_edit(
         (None, Some(sha)) => return Err(Refusal::conflict(format!("{path} does not match {sha}"))),
         _ => {}
     }
-    Ok(Edit {
-        id,
-        branch,
-        message,
-    })
+    Ok(Edit { id, branch, message })
 }
 
-fn render_edit(
-    world: &World,
-    repository: &Repository,
-    sha: &str,
-    content: Value,
-) -> Result<Value, Refusal> {
-    let commit = repository
-        .history
-        .resolve(sha)
-        .ok_or_else(Refusal::not_found)?;
+fn render_edit(world: &World, repository: &Repository, sha: &str, content: Value) -> Result<Value, Refusal> {
+    let commit = repository.history.resolve(sha).ok_or_else(Refusal::not_found)?;
     let mut rendered = world.render_commit(repository, commit);
     let mut inner = rendered["commit"].take();
     for name in ["sha", "node_id", "html_url", "parents"] {
@@ -240,24 +196,15 @@ fn render_edit(
 }
 
 /// `PUT /repos/{owner}/{repo}/contents/{path}`
-pub(crate) async fn put(
-    call: Call,
-    Route((owner, name, path)): Route<(String, String, String)>,
-) -> Answer {
+pub(crate) async fn put(call: Call, Route((owner, name, path)): Route<(String, String, String)>) -> Answer {
     let author = call.author()?;
     let mut world = call.world();
     let mut fields = Fields::of(&call, "Content")?;
     let edit = begin_edit(&world, &call, (&owner, &name, &path), &mut fields)?;
-    let content = match fields
-        .text("content")
-        .map(|text| STANDARD.decode(text.replace('\n', "")))
-    {
+    let content = match fields.text("content").map(|text| STANDARD.decode(text.replace('\n', ""))) {
         Some(Ok(content)) => Bytes::from(content),
         Some(Err(_)) => {
-            return Err(Refusal::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "content is not valid Base64",
-            ));
+            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "content is not valid Base64"));
         }
         None => fields.fail("content", "missing_field"),
     };
@@ -278,10 +225,7 @@ pub(crate) async fn put(
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
-    Ok(answers::json(
-        status,
-        render_edit(&world, repository, &sha, file)?,
-    ))
+    Ok(answers::json(status, render_edit(&world, repository, &sha, file)?))
 }
 
 /// `DELETE /repos/{owner}/{repo}/contents/{path}`

@@ -27,16 +27,8 @@ fn octocat() -> String {
 pub(crate) fn answer(app: &App, method: &Method, path: &str, body: &[u8]) -> Response {
     match (method.as_str(), path) {
         ("GET", "ledger") => {
-            let entries: Vec<Value> = app
-                .ledger
-                .entries()
-                .iter()
-                .map(|one| one.to_json())
-                .collect();
-            answers::json(
-                StatusCode::OK,
-                json!({ "count": app.ledger.count(), "entries": entries }),
-            )
+            let entries: Vec<Value> = app.ledger.entries().iter().map(|one| one.to_json()).collect();
+            answers::json(StatusCode::OK, json!({ "count": app.ledger.count(), "entries": entries }))
         }
         ("DELETE", "ledger") => {
             app.ledger.clear();

@@ -21,20 +21,13 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn new(bytes: Bytes) -> Self {
-        Self {
-            bytes,
-            compressed: OnceLock::new(),
-            tag: OnceLock::new(),
-        }
+        Self { bytes, compressed: OnceLock::new(), tag: OnceLock::new() }
     }
 
     fn answer(&self, headers: &HeaderMap) -> Response {
         let compress = encoding::takes_gzip(headers);
         let body = match compress {
-            true => self
-                .compressed
-                .get_or_init(|| encoding::gzip(&self.bytes).into())
-                .clone(),
+            true => self.compressed.get_or_init(|| encoding::gzip(&self.bytes).into()).clone(),
             false => self.bytes.clone(),
         };
         let mut response = answers::body_of(StatusCode::OK, media_type(&self.bytes), body);

@@ -21,10 +21,7 @@ pub(crate) async fn finish(method: &Method, headers: &HeaderMap, response: Respo
     // The router declared the length of what may now get another.
     parts.headers.remove(header::CONTENT_LENGTH);
     if parts.status == StatusCode::OK && method == Method::GET {
-        let tag = parts
-            .headers
-            .entry(header::ETAG)
-            .or_insert_with(|| entity_tag(&bytes));
+        let tag = parts.headers.entry(header::ETAG).or_insert_with(|| entity_tag(&bytes));
         if still_holds(headers, tag) {
             parts.status = StatusCode::NOT_MODIFIED;
             parts.headers.remove(header::CONTENT_TYPE);
@@ -81,10 +78,7 @@ fn still_holds(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder
-        .write_all(bytes)
-        .and_then(|()| encoder.finish())
-        .expect("writing to memory does not fail")
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory does not fail")
 }
 
 #[cfg(test)]

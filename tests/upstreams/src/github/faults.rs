@@ -80,12 +80,7 @@ pub enum FaultKind {
 impl Fault {
     /// For the next request that fits; see [`Self::times`].
     pub fn new(method: &str, path: &str, kind: FaultKind) -> Self {
-        Self {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            times: 1,
-            kind,
-        }
+        Self { method: method.to_owned(), path: path.to_owned(), times: 1, kind }
     }
 
     /// For the next so many requests that fit.
@@ -130,9 +125,9 @@ impl Faults {
     /// What the request is to suffer; counts it.
     pub(crate) fn take(&self, method: &str, path: &str) -> Option<FaultKind> {
         let mut faults = self.lock();
-        let position = faults.iter().position(|fault| {
-            method_matches(&fault.method, method) && path_matches(&fault.path, path)
-        })?;
+        let position = faults
+            .iter()
+            .position(|fault| method_matches(&fault.method, method) && path_matches(&fault.path, path))?;
         let fault = &mut faults[position];
         let kind = fault.kind.clone();
         if fault.times != u32::MAX {
@@ -175,14 +170,9 @@ mod tests {
             read(r#"{"path":"/user","kind":"server-error"}"#),
             Some(Fault::new("*", "/user", FaultKind::ServerError))
         );
-        let slow = FaultKind::SlowBody {
-            delay_ms: 5,
-            pieces: 2,
-        };
+        let slow = FaultKind::SlowBody { delay_ms: 5, pieces: 2 };
         assert_eq!(
-            read(
-                r#"{"method":"GET","path":"/**","times":3,"kind":{"slow-body":{"delay_ms":5,"pieces":2}}}"#
-            ),
+            read(r#"{"method":"GET","path":"/**","times":3,"kind":{"slow-body":{"delay_ms":5,"pieces":2}}}"#),
             Some(Fault::new("GET", "/**", slow).times(3))
         );
         assert_eq!(read(r#"{"path":"/user","kind":"nonsense"}"#), None);

@@ -26,11 +26,7 @@ impl Fields {
                 Err(_) => return Err(bad_request("Problems parsing JSON")),
             }
         };
-        Ok(Self {
-            resource,
-            object,
-            errors: Vec::new(),
-        })
+        Ok(Self { resource, object, errors: Vec::new() })
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

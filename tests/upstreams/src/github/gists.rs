@@ -158,10 +158,8 @@ pub(crate) async fn create(call: Call) -> Answer {
     let description = fields.text("description");
     let public = fields.boolean("public").unwrap_or(false);
     let changes = files(&mut fields);
-    let files: BTreeMap<String, String> = changes
-        .into_iter()
-        .filter_map(|(name, change)| Some((name, change?.content?)))
-        .collect();
+    let files: BTreeMap<String, String> =
+        changes.into_iter().filter_map(|(name, change)| Some((name, change?.content?))).collect();
     if files.is_empty() {
         fields.fail::<()>("files", "missing_field");
     }
@@ -187,10 +185,7 @@ fn files(fields: &mut Fields) -> Changes {
         match &file {
             Value::Null => changes.push((name, None)),
             Value::Object(_) => {
-                let change = FileChange {
-                    content: text("content"),
-                    filename: text("filename"),
-                };
+                let change = FileChange { content: text("content"), filename: text("filename") };
                 changes.push((name, Some(change)));
             }
             _ => fields.fail("files", "invalid"),

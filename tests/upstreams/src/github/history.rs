@@ -79,10 +79,7 @@ impl History {
     /// A commit and all before it, newest first.
     pub(crate) fn log(&self, sha: &str) -> Vec<&Commit> {
         let seen = self.ancestors(sha);
-        let mut commits: Vec<&Commit> = seen
-            .iter()
-            .filter_map(|one| self.commits.get(*one))
-            .collect();
+        let mut commits: Vec<&Commit> = seen.iter().filter_map(|one| self.commits.get(*one)).collect();
         commits.sort_by(|a, b| (b.at, &b.sha).cmp(&(a.at, &a.sha)));
         commits
     }
@@ -102,22 +99,12 @@ impl History {
             return Merge::Nothing;
         }
         let nothing = Tree::new();
-        let tree = |sha: &str| {
-            self.commits
-                .get(sha)
-                .map_or(&nothing, |commit| &commit.tree)
-        };
+        let tree = |sha: &str| self.commits.get(sha).map_or(&nothing, |commit| &commit.tree);
         let (ours, theirs) = (tree(base), tree(head));
-        let common = self
-            .common(base, head)
-            .map_or(&nothing, |commit| &commit.tree);
+        let common = self.common(base, head).map_or(&nothing, |commit| &commit.tree);
         let mut merged = Tree::new();
         let mut conflicts = Vec::new();
-        let paths: BTreeSet<&String> = ours
-            .keys()
-            .chain(theirs.keys())
-            .chain(common.keys())
-            .collect();
+        let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys()).chain(common.keys()).collect();
         for path in paths {
             let (was, our, their) = (common.get(path), ours.get(path), theirs.get(path));
             let kept = if our == was {
@@ -141,9 +128,7 @@ impl History {
     /// The newest commit that both have.
     pub(crate) fn common(&self, one: &str, other: &str) -> Option<&Commit> {
         let seen = self.ancestors(one);
-        self.log(other)
-            .into_iter()
-            .find(|commit| seen.contains(commit.sha.as_str()))
+        self.log(other).into_iter().find(|commit| seen.contains(commit.sha.as_str()))
     }
 
     fn ancestors<'a>(&'a self, sha: &'a str) -> BTreeSet<&'a str> {
@@ -198,9 +183,8 @@ mod tests {
 
     impl Lab {
         fn commit(&mut self, branch: &str, parents: &[&String], files: &[(&str, &str)]) -> String {
-            let file = |(path, text): &(&str, &str)| {
-                ((*path).to_owned(), Bytes::copy_from_slice(text.as_bytes()))
-            };
+            let file =
+                |(path, text): &(&str, &str)| ((*path).to_owned(), Bytes::copy_from_slice(text.as_bytes()));
             let draft = Draft {
                 parents: parents.iter().map(|one| (*one).clone()).collect(),
                 message: "a change".to_owned(),
@@ -214,10 +198,7 @@ mod tests {
 
     #[test]
     fn changes_of_different_files_merge_and_of_one_file_conflict() {
-        let mut lab = Lab {
-            history: History::default(),
-            clock: Clock::default(),
-        };
+        let mut lab = Lab { history: History::default(), clock: Clock::default() };
         let root = lab.commit("main", &[], &[("a", "1"), ("b", "1"), ("gone", "1")]);
         let main = lab.commit("main", &[&root], &[("a", "2"), ("b", "1"), ("gone", "1")]);
         let side = lab.commit("side", &[&root], &[("a", "1"), ("b", "2"), ("new", "1")]);
@@ -226,20 +207,11 @@ mod tests {
         let Merge::Tree(tree) = history.merge(&main, &side) else {
             panic!("they do not conflict");
         };
-        let files: Vec<(&str, &[u8])> = tree
-            .iter()
-            .map(|(path, file)| (path.as_str(), &file[..]))
-            .collect();
+        let files: Vec<(&str, &[u8])> = tree.iter().map(|(path, file)| (path.as_str(), &file[..])).collect();
         assert_eq!(files, [("a", &b"2"[..]), ("b", b"2"), ("new", b"1")]);
-        assert_eq!(
-            history.merge(&main, &clash),
-            Merge::Conflict(vec!["a".to_owned()])
-        );
+        assert_eq!(history.merge(&main, &clash), Merge::Conflict(vec!["a".to_owned()]));
         assert_eq!(history.merge(&main, &root), Merge::Nothing);
         assert_eq!(history.ahead(&main, &side)[0].sha, side);
-        assert_eq!(
-            history.common(&main, &side).map(|one| &one.sha),
-            Some(&root)
-        );
+        assert_eq!(history.common(&main, &side).map(|one| &one.sha), Some(&root));
     }
 }

@@ -96,11 +96,7 @@ impl World {
             true => "pull",
             false => "issues",
         };
-        let html = self.url(&format!(
-            "/{}/{kind}/{}",
-            repository.full_name(),
-            issue.number
-        ));
+        let html = self.url(&format!("/{}/{kind}/{}", repository.full_name(), issue.number));
         let comments = repository.comments.values();
         let mut value = json!({
             "id": issue.id,
@@ -152,11 +148,7 @@ impl World {
     /// Notes what is wrong with the references that an issue is to have.
     fn check_references(&self, id: RepositoryId, fields: &mut Fields, references: &References) {
         let unknown = |login: &String| self.account(login).is_err();
-        if references
-            .assignees
-            .as_ref()
-            .is_some_and(|all| all.iter().any(unknown))
-        {
+        if references.assignees.as_ref().is_some_and(|all| all.iter().any(unknown)) {
             fields.fail::<()>("assignees", "invalid");
         }
         let milestones = &self.repository(id).milestones;
@@ -214,12 +206,7 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
     }
     let labels: Vec<String> = query
         .get("labels")
-        .map(|names| {
-            names
-                .split(',')
-                .map(|one| one.trim().to_lowercase())
-                .collect()
-        })
+        .map(|names| names.split(',').map(|one| one.trim().to_lowercase()).collect())
         .unwrap_or_default();
     let since = query.get("since").and_then(Timestamp::parse);
     let mut issues: Vec<&Issue> = repository
@@ -237,16 +224,11 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
         "updated" => one.updated_at.text(),
         "comments" => {
             let all = repository.comments.values();
-            format!(
-                "{:010}",
-                all.filter(|comment| comment.issue == one.number).count()
-            )
+            format!("{:010}", all.filter(|comment| comment.issue == one.number).count())
         }
         _ => format!("{:010}", one.number),
     });
-    Ok(pages::list(&call, &issues, |issue| {
-        world.render_issue(repository, issue)
-    }))
+    Ok(pages::list(&call, &issues, |issue| world.render_issue(repository, issue)))
 }
 
 fn assigned(issue: &Issue, wanted: Option<&str>) -> bool {
@@ -285,20 +267,14 @@ pub(crate) async fn create(call: Call, Route((owner, name)): Route<(String, Stri
 }
 
 /// `GET /repos/{owner}/{repo}/issues/{issue_number}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     ok(world.render_issue(repository, repository.issue(number)?))
 }
 
 /// `PATCH /repos/{owner}/{repo}/issues/{issue_number}`
-pub(crate) async fn update(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn update(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let editor = call.author()?;
     let mut world = call.world();
     let id = world.writable(&call, &owner, &name)?;
@@ -310,10 +286,7 @@ pub(crate) async fn update(
     };
     let body = fields.text_change("body");
     let state = fields.choice("state", &["open", "closed"]);
-    let reason = fields.choice(
-        "state_reason",
-        &["completed", "not_planned", "duplicate", "reopened"],
-    );
+    let reason = fields.choice("state_reason", &["completed", "not_planned", "duplicate", "reopened"]);
     let references = References::of(&mut fields);
     world.check_references(id, &mut fields, &references);
     fields.finish()?;
@@ -352,10 +325,7 @@ pub(crate) fn move_to(
 }
 
 /// `PUT /repos/{owner}/{repo}/issues/{issue_number}/lock`
-pub(crate) async fn lock(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn lock(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let mut world = call.world();
     let id = world.pushable(&call, &owner, &name)?;
     let mut fields = Fields::of(&call, "Issue")?;
@@ -368,10 +338,7 @@ pub(crate) async fn lock(
 }
 
 /// `DELETE /repos/{owner}/{repo}/issues/{issue_number}/lock`
-pub(crate) async fn unlock(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn unlock(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let mut world = call.world();
     let id = world.pushable(&call, &owner, &name)?;
     let issue = world.repository_mut(id).issue_mut(number)?;

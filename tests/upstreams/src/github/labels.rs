@@ -16,11 +16,7 @@ use super::state::{World, node_id};
 /// What a new repository begins with, as on GitHub.
 const DEFAULTS: &[(&str, &str, &str)] = &[
     ("bug", "d73a4a", "Something isn't working"),
-    (
-        "documentation",
-        "0075ca",
-        "Improvements or additions to documentation",
-    ),
+    ("documentation", "0075ca", "Improvements or additions to documentation"),
     ("enhancement", "a2eeef", "New feature or request"),
     ("good first issue", "7057ff", "Good for newcomers"),
     ("question", "d876e3", "Further information is requested"),
@@ -40,9 +36,7 @@ pub(crate) struct Label {
 
 impl Repository {
     fn label(&self, name: &str) -> Result<&Label, Refusal> {
-        self.labels
-            .get(&name.to_lowercase())
-            .ok_or_else(Refusal::not_found)
+        self.labels.get(&name.to_lowercase()).ok_or_else(Refusal::not_found)
     }
 }
 
@@ -70,9 +64,7 @@ impl World {
             description,
             default,
         };
-        self.repository_mut(id)
-            .labels
-            .insert(name.to_lowercase(), label);
+        self.repository_mut(id).labels.insert(name.to_lowercase(), label);
     }
 
     /// The keys of these labels; those that there are not yet are made.
@@ -107,13 +99,8 @@ impl World {
     }
 
     pub(crate) fn render_labels_of(&self, repository: &Repository, issue: &Issue) -> Vec<Value> {
-        let labels = issue
-            .labels
-            .iter()
-            .filter_map(|key| repository.labels.get(key));
-        labels
-            .map(|label| self.render_label(repository, label))
-            .collect()
+        let labels = issue.labels.iter().filter_map(|key| repository.labels.get(key));
+        labels.map(|label| self.render_label(repository, label)).collect()
     }
 }
 
@@ -122,9 +109,7 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     let labels: Vec<&Label> = repository.labels.values().collect();
-    Ok(pages::list(&call, &labels, |label| {
-        world.render_label(repository, label)
-    }))
+    Ok(pages::list(&call, &labels, |label| world.render_label(repository, label)))
 }
 
 /// `POST /repos/{owner}/{repo}/labels`
@@ -155,10 +140,7 @@ fn color(fields: &mut Fields) -> Option<String> {
 }
 
 /// `GET /repos/{owner}/{repo}/labels/{name}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, label)): Route<(String, String, String)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, label)): Route<(String, String, String)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     ok(world.render_label(repository, repository.label(&label)?))
@@ -182,16 +164,10 @@ pub(crate) async fn update(
     }
     fields.finish()?;
     let repository = world.repository_mut(id);
-    let mut changed = repository
-        .labels
-        .remove(&key)
-        .ok_or_else(Refusal::not_found)?;
+    let mut changed = repository.labels.remove(&key).ok_or_else(Refusal::not_found)?;
     changed.name = new_name.clone();
     set(&mut changed.color, color);
-    set(
-        &mut changed.description,
-        description.map(|text| text.filter(|one| !one.is_empty())),
-    );
+    set(&mut changed.description, description.map(|text| text.filter(|one| !one.is_empty())));
     repository.labels.insert(new_key.clone(), changed);
     for issue in repository.issues.values_mut() {
         for held in issue.labels.iter_mut().filter(|held| **held == key) {
@@ -211,10 +187,7 @@ pub(crate) async fn delete(
     let id = world.pushable(&call, &owner, &name)?;
     let repository = world.repository_mut(id);
     let key = label.to_lowercase();
-    repository
-        .labels
-        .remove(&key)
-        .ok_or_else(Refusal::not_found)?;
+    repository.labels.remove(&key).ok_or_else(Refusal::not_found)?;
     for issue in repository.issues.values_mut() {
         issue.labels.retain(|held| *held != key);
     }

@@ -68,12 +68,7 @@ impl World {
     fn render_milestone(&self, repository: &Repository, milestone: &Milestone) -> Value {
         let number = milestone.number;
         let url = self.url(&format!("{}/milestones/{number}", repository.path()));
-        let issues = || {
-            repository
-                .issues
-                .values()
-                .filter(|one| one.milestone == Some(number))
-        };
+        let issues = || repository.issues.values().filter(|one| one.milestone == Some(number));
         json!({
             "id": milestone.id,
             "node_id": node_id("Milestone", milestone.id),
@@ -95,9 +90,7 @@ impl World {
     }
 
     pub(crate) fn render_milestone_of(&self, repository: &Repository, issue: &Issue) -> Value {
-        let milestone = issue
-            .milestone
-            .and_then(|number| repository.milestone(number).ok());
+        let milestone = issue.milestone.and_then(|number| repository.milestone(number).ok());
         milestone.map_or(Value::Null, |one| self.render_milestone(repository, one))
     }
 }
@@ -141,18 +134,13 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     let state = call.query.get("state").unwrap_or("open");
-    let mut milestones: Vec<&Milestone> = repository
-        .milestones
-        .values()
-        .filter(|one| state == "all" || one.state() == state)
-        .collect();
+    let mut milestones: Vec<&Milestone> =
+        repository.milestones.values().filter(|one| state == "all" || one.state() == state).collect();
     listing::sort(&mut milestones, &call.query, true, |one| {
         let due = one.due_on.map(Timestamp::text).unwrap_or_default();
         format!("{due} {:010}", one.number)
     });
-    Ok(pages::list(&call, &milestones, |one| {
-        world.render_milestone(repository, one)
-    }))
+    Ok(pages::list(&call, &milestones, |one| world.render_milestone(repository, one)))
 }
 
 /// `POST /repos/{owner}/{repo}/milestones`
@@ -163,12 +151,7 @@ pub(crate) async fn create(call: Call, Route((owner, name)): Route<(String, Stri
     let mut fields = Fields::of(&call, "Milestone")?;
     let title = fields.required_text("title");
     let change = Change::of(&mut fields);
-    if world
-        .repository(id)
-        .milestones
-        .values()
-        .any(|one| one.title == title)
-    {
+    if world.repository(id).milestones.values().any(|one| one.title == title) {
         fields.fail::<()>("title", "already_exists");
     }
     fields.finish()?;
@@ -182,20 +165,14 @@ pub(crate) async fn create(call: Call, Route((owner, name)): Route<(String, Stri
 }
 
 /// `GET /repos/{owner}/{repo}/milestones/{milestone_number}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     ok(world.render_milestone(repository, repository.milestone(number)?))
 }
 
 /// `PATCH /repos/{owner}/{repo}/milestones/{milestone_number}`
-pub(crate) async fn update(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn update(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let mut world = call.world();
     let id = world.pushable(&call, &owner, &name)?;
     world.repository(id).milestone(number)?;
@@ -214,17 +191,11 @@ pub(crate) async fn update(
 }
 
 /// `DELETE /repos/{owner}/{repo}/milestones/{milestone_number}`
-pub(crate) async fn delete(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn delete(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let mut world = call.world();
     let id = world.pushable(&call, &owner, &name)?;
     let repository = world.repository_mut(id);
-    repository
-        .milestones
-        .remove(&number)
-        .ok_or_else(Refusal::not_found)?;
+    repository.milestones.remove(&number).ok_or_else(Refusal::not_found)?;
     for issue in repository.issues.values_mut() {
         issue.milestone = issue.milestone.filter(|held| *held != number);
     }

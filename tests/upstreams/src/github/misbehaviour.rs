@@ -32,15 +32,10 @@ pub(crate) fn instead(
     reset: &ResetSwitch,
 ) -> Option<Response> {
     Some(match kind {
-        FaultKind::TooManyRequests {
-            retry_after_seconds,
-        } => too_many_requests(*retry_after_seconds),
-        FaultKind::RateLimitExceeded {
-            reset_after_seconds,
-        } => {
+        FaultKind::TooManyRequests { retry_after_seconds } => too_many_requests(*retry_after_seconds),
+        FaultKind::RateLimitExceeded { reset_after_seconds } => {
             let mut response = rates::exceeded(None).into_response();
-            rate.used_up(Duration::from_secs(*reset_after_seconds))
-                .stamp(response.headers_mut());
+            rate.used_up(Duration::from_secs(*reset_after_seconds)).stamp(response.headers_mut());
             response
         }
         FaultKind::BadCredentials => Refusal::bad_credentials().into_response(),
@@ -50,14 +45,8 @@ pub(crate) fn instead(
         FaultKind::ServerError => {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Server Error").into_response()
         }
-        FaultKind::BadGatewayPage => {
-            answers::body_of(StatusCode::BAD_GATEWAY, "text/html", BAD_GATEWAY_PAGE)
-        }
-        FaultKind::Answer {
-            status,
-            headers,
-            body,
-        } => any(*status, headers, body),
+        FaultKind::BadGatewayPage => answers::body_of(StatusCode::BAD_GATEWAY, "text/html", BAD_GATEWAY_PAGE),
+        FaultKind::Answer { status, headers, body } => any(*status, headers, body),
         FaultKind::Redirect { status, location } => {
             let headers = BTreeMap::from([("location".to_owned(), location.clone())]);
             any(*status, &headers, "")
@@ -98,9 +87,7 @@ pub(crate) async fn spoil(kind: &FaultKind, response: Response, reset: &ResetSwi
 fn too_many_requests(retry_after_seconds: u64) -> Response {
     let message = "You have exceeded a secondary rate limit. Please wait before you try again.";
     let mut response = Refusal::new(StatusCode::TOO_MANY_REQUESTS, message).into_response();
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, retry_after_seconds.into());
+    response.headers_mut().insert(header::RETRY_AFTER, retry_after_seconds.into());
     response
 }
 
@@ -117,28 +104,22 @@ fn any(status: u16, headers: &BTreeMap<String, String>, body: &str) -> Response 
 
 fn echo(request: &HeaderMap) -> Response {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let headers: Map<String, Value> = request
-        .iter()
-        .map(|(name, value)| (name.to_string(), json!(text(value))))
-        .collect();
+    let headers: Map<String, Value> =
+        request.iter().map(|(name, value)| (name.to_string(), json!(text(value)))).collect();
     let authorization = request.get(header::AUTHORIZATION);
     let mut response = answers::json(
         StatusCode::OK,
         json!({ "authorization": authorization.map(text), "headers": headers }),
     );
     if let Some(value) = authorization {
-        response
-            .headers_mut()
-            .insert("x-echo-authorization", value.clone());
+        response.headers_mut().insert("x-echo-authorization", value.clone());
     }
     response
 }
 
 fn endless() -> Response {
     let piece = Bytes::from(vec![b' '; 64 * 1024]);
-    with_json(Body::from_stream(
-        stream::repeat(piece).map(Ok::<_, Infallible>),
-    ))
+    with_json(Body::from_stream(stream::repeat(piece).map(Ok::<_, Infallible>)))
 }
 
 fn stalled() -> Response {
@@ -149,9 +130,7 @@ fn stalled() -> Response {
 
 async fn slow_body(response: Response, delay: Duration, pieces: usize) -> Response {
     let (mut parts, bytes) = split(response).await;
-    parts
-        .headers
-        .insert(header::CONTENT_LENGTH, bytes.len().into());
+    parts.headers.insert(header::CONTENT_LENGTH, bytes.len().into());
     let size = bytes.len().div_ceil(pieces.max(1)).max(1);
     let count = bytes.len().div_ceil(size);
     let slow = stream::iter(0..count).then(move |number| {
@@ -171,9 +150,7 @@ async fn slow_body(response: Response, delay: Duration, pieces: usize) -> Respon
 async fn half_body(response: Response, reset: Option<ResetSwitch>) -> Response {
     let (mut parts, bytes) = split(response).await;
     // Something has to be missing of an empty body too.
-    parts
-        .headers
-        .insert(header::CONTENT_LENGTH, bytes.len().max(64).into());
+    parts.headers.insert(header::CONTENT_LENGTH, bytes.len().max(64).into());
     let rest = bytes.slice(bytes.len() / 2..);
     let end = stream::once(async move {
         // Lets the first half leave before the connection breaks.
@@ -218,9 +195,7 @@ fn gzip_bomb(bytes: u64) -> Response {
         .map(Ok::<_, Infallible>);
     let mut response = with_json(Body::from_stream(pieces));
     let gzip = HeaderValue::from_static("gzip");
-    response
-        .headers_mut()
-        .insert(header::CONTENT_ENCODING, gzip);
+    response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
     response
 }
 
@@ -251,10 +226,7 @@ mod tests {
         let mut expanded = String::new();
         let read = flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut expanded);
         assert_eq!(read.ok(), Some(3 * MIB + 2));
-        assert_eq!(
-            serde_json::from_str::<Value>(&expanded).ok(),
-            Some(json!({}))
-        );
+        assert_eq!(serde_json::from_str::<Value>(&expanded).ok(), Some(json!({})));
     }
 
     #[tokio::test]

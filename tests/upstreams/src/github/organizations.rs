@@ -22,8 +22,7 @@ impl World {
         let url = self.url(&format!("/orgs/{login}"));
         let owned = |private: bool| {
             let all = self.repositories.values();
-            all.filter(|one| one.owner == *login && one.private == private)
-                .count()
+            all.filter(|one| one.owner == *login && one.private == private).count()
         };
         json!({
             "login": login,

@@ -37,10 +37,7 @@ impl Page {
         let last = total.div_ceil(self.size).max(1);
         let link = |number: usize, relation: &str| {
             let query = call.query.with("page", &number.to_string());
-            format!(
-                "<{}{}?{query}>; rel=\"{relation}\"",
-                call.app.origin, call.path
-            )
+            format!("<{}{}?{query}>; rel=\"{relation}\"", call.app.origin, call.path)
         };
         let mut links = Vec::new();
         if self.number > 1 {
@@ -103,11 +100,7 @@ mod tests {
 
     #[test]
     fn pages_past_the_end_are_empty() {
-        let slice = |query: &str| {
-            Page::of(&Query::parse(query))
-                .slice(&[1, 2, 3, 4, 5])
-                .to_vec()
-        };
+        let slice = |query: &str| Page::of(&Query::parse(query)).slice(&[1, 2, 3, 4, 5]).to_vec();
         assert_eq!(slice("per_page=2&page=3"), [5]);
         assert!(slice("per_page=2&page=4").is_empty());
         assert!(slice("page=18446744073709551615").is_empty());

@@ -113,11 +113,7 @@ fn record(app: &App, connection: &Connection, parts: &Parts, body: &Bytes) -> u6
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
-        headers: parts
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_string(), bytes(value)))
-            .collect(),
+        headers: parts.headers.iter().map(|(name, value)| (name.to_string(), bytes(value))).collect(),
         body: body.clone(),
     })
 }
@@ -126,20 +122,11 @@ fn record(app: &App, connection: &Connection, parts: &Parts, body: &Bytes) -> u6
 /// ledger, so that it is the same in each run of a test.
 fn stamp(headers: &mut HeaderMap, number: u64) {
     headers.insert("x-github-request-id", number.into());
-    headers.insert(
-        "x-github-media-type",
-        HeaderValue::from_static("github.v3; format=json"),
-    );
-    headers.insert(
-        "x-github-api-version-selected",
-        HeaderValue::from_static("2022-11-28"),
-    );
+    headers.insert("x-github-media-type", HeaderValue::from_static("github.v3; format=json"));
+    headers.insert("x-github-api-version-selected", HeaderValue::from_static("2022-11-28"));
 }
 
 fn too_large() -> Response {
-    Refusal::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "The body is larger than 128 MiB, or broke off",
-    )
-    .into_response()
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is larger than 128 MiB, or broke off")
+        .into_response()
 }

@@ -52,13 +52,7 @@ impl Repository {
         if let Some(merged) = &pull.merged {
             return (merged.base_sha.clone(), merged.head_sha.clone());
         }
-        let sha = |branch: &str| {
-            self.history
-                .branches
-                .get(branch)
-                .cloned()
-                .unwrap_or_default()
-        };
+        let sha = |branch: &str| self.history.branches.get(branch).cloned().unwrap_or_default();
         (sha(&pull.base), sha(&pull.head))
     }
 }
@@ -155,9 +149,7 @@ impl World {
     fn render_pull_full(&self, repository: &Repository, pull: &Pull, issue: &Issue) -> Value {
         let history = &repository.history;
         let (base_sha, head_sha) = repository.ends(pull);
-        let common = history
-            .common(&base_sha, &head_sha)
-            .map(|commit| &commit.tree);
+        let common = history.common(&base_sha, &head_sha).map(|commit| &commit.tree);
         let head = history.resolve(&head_sha);
         let changed = head.map_or(Vec::new(), |commit| changed_paths(common, &commit.tree));
         let lines = head.map_or((0, 0), |commit| {
@@ -172,10 +164,7 @@ impl World {
             (true, true) => "dirty",
             (true, false) => "clean",
         };
-        let comments = repository
-            .comments
-            .values()
-            .filter(|one| one.issue == pull.number);
+        let comments = repository.comments.values().filter(|one| one.issue == pull.number);
         let mut value = self.render_pull(repository, pull, issue);
         let more = json!({
             "merged": pull.merged.is_some(),
@@ -218,9 +207,7 @@ pub(crate) async fn list(call: Call, Route((owner, name)): Route<(String, String
         true => issue.updated_at.text(),
         false => format!("{:010}", pull.number),
     });
-    Ok(pages::list(&call, &pulls, |(pull, issue)| {
-        world.render_pull(repository, pull, issue)
-    }))
+    Ok(pages::list(&call, &pulls, |(pull, issue)| world.render_pull(repository, pull, issue)))
 }
 
 /// The branch in `owner:branch`.
@@ -264,32 +251,22 @@ fn check_new(repository: &Repository, head: &str, base: &str) -> Result<(), Refu
         let error = json!({ "resource": "PullRequest", "code": "custom", "message": message });
         Refusal::invalid(vec![error])
     };
-    let (history, sha) = (&repository.history, |branch| {
-        &repository.history.branches[branch]
-    });
+    let (history, sha) = (&repository.history, |branch| &repository.history.branches[branch]);
     if history.ahead(sha(base), sha(head)).is_empty() {
         return Err(custom(format!("No commits between {base} and {head}")));
     }
     let same = |pull: &&Pull| {
-        let open = repository
-            .issue(pull.number)
-            .is_ok_and(|issue| issue.closed_at.is_none());
+        let open = repository.issue(pull.number).is_ok_and(|issue| issue.closed_at.is_none());
         open && pull.head == head && pull.base == base
     };
     match repository.pulls.values().find(same) {
-        Some(_) => Err(custom(format!(
-            "A pull request already exists for {}:{head}.",
-            repository.owner
-        ))),
+        Some(_) => Err(custom(format!("A pull request already exists for {}:{head}.", repository.owner))),
         None => Ok(()),
     }
 }
 
 /// `GET /repos/{owner}/{repo}/pulls/{pull_number}`
-pub(crate) async fn get(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn get(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let world = call.world();
     let repository = world.repository(world.readable(&call, &owner, &name)?);
     let (pull, issue) = repository.pull(number)?;
@@ -297,10 +274,7 @@ pub(crate) async fn get(
 }
 
 /// `PATCH /repos/{owner}/{repo}/pulls/{pull_number}`
-pub(crate) async fn update(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn update(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let editor = call.author()?;
     let mut world = call.world();
     let id = world.writable(&call, &owner, &name)?;
@@ -334,9 +308,7 @@ pub(crate) async fn list_commits(
     let (pull, _) = repository.pull(number)?;
     let (base, head) = repository.ends(pull);
     let commits = repository.history.ahead(&base, &head);
-    Ok(pages::list(&call, &commits, |one| {
-        world.render_commit(repository, one)
-    }))
+    Ok(pages::list(&call, &commits, |one| world.render_commit(repository, one)))
 }
 
 /// `GET /repos/{owner}/{repo}/pulls/{pull_number}/merge`
@@ -354,35 +326,23 @@ pub(crate) async fn check_merged(
 
 /// `PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge`: 405 where it can't be
 /// merged, 409 where the head is no longer the one that was named.
-pub(crate) async fn merge(
-    call: Call,
-    Route((owner, name, number)): Route<(String, String, u32)>,
-) -> Answer {
+pub(crate) async fn merge(call: Call, Route((owner, name, number)): Route<(String, String, u32)>) -> Answer {
     let author = call.author()?.to_owned();
     let mut world = call.world();
     let id = world.pushable(&call, &owner, &name)?;
     let mut fields = Fields::of(&call, "PullRequest")?;
     let title = fields.text("commit_title");
     let sha = fields.text("sha");
-    let method = fields
-        .choice("merge_method", &["merge", "squash", "rebase"])
-        .unwrap_or("merge");
+    let method = fields.choice("merge_method", &["merge", "squash", "rebase"]).unwrap_or("merge");
     fields.finish()?;
     let at = world.tick();
     let repository = world.repository_mut(id);
     let (pull, issue) = repository.pull(number)?;
     let (base_sha, head_sha) = repository.ends(pull);
     if sha.is_some_and(|sha| sha != head_sha) {
-        return Err(Refusal::conflict(
-            "Head branch was modified. Review and try the merge again.",
-        ));
+        return Err(Refusal::conflict("Head branch was modified. Review and try the merge again."));
     }
-    let not_mergeable = || {
-        Refusal::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "Pull Request is not mergeable",
-        )
-    };
+    let not_mergeable = || Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Pull Request is not mergeable");
     if issue.closed_at.is_some() || pull.draft {
         return Err(not_mergeable());
     }
@@ -393,24 +353,11 @@ pub(crate) async fn merge(
     if method == "merge" {
         parents.push(head_sha.clone());
     }
-    let message =
-        title.unwrap_or_else(|| format!("Merge pull request #{number} from {}", pull.head));
+    let message = title.unwrap_or_else(|| format!("Merge pull request #{number} from {}", pull.head));
     let base = pull.base.clone();
-    let draft = Draft {
-        parents,
-        message,
-        author: author.clone(),
-        at,
-        tree,
-    };
+    let draft = Draft { parents, message, author: author.clone(), at, tree };
     let sha = repository.history.commit(&base, draft);
-    let merged = Merged {
-        at,
-        by: author.clone(),
-        sha: sha.clone(),
-        head_sha,
-        base_sha,
-    };
+    let merged = Merged { at, by: author.clone(), sha: sha.clone(), head_sha, base_sha };
     if let Some(pull) = repository.pulls.get_mut(&number) {
         pull.merged = Some(merged);
     }

@@ -31,11 +31,7 @@ pub(crate) struct Rate {
 
 impl Rates {
     pub(crate) fn new(limit: u32) -> Self {
-        Self {
-            limit,
-            reset_at_s: seconds_from_now(WINDOW),
-            used: Mutex::default(),
-        }
+        Self { limit, reset_at_s: seconds_from_now(WINDOW), used: Mutex::default() }
     }
 
     /// Counts a request to `path`.
@@ -64,12 +60,7 @@ impl Rates {
     }
 
     fn rate(&self, resource: &'static str, used: u32) -> Rate {
-        Rate {
-            limit: self.limit,
-            used,
-            reset_at_s: self.reset_at_s,
-            resource,
-        }
+        Rate { limit: self.limit, used, reset_at_s: self.reset_at_s, resource }
     }
 }
 
@@ -88,10 +79,7 @@ impl Rate {
         headers.insert("x-ratelimit-remaining", (self.limit - used).into());
         headers.insert("x-ratelimit-used", used.into());
         headers.insert("x-ratelimit-reset", self.reset_at_s.into());
-        headers.insert(
-            "x-ratelimit-resource",
-            HeaderValue::from_static(self.resource),
-        );
+        headers.insert("x-ratelimit-resource", HeaderValue::from_static(self.resource));
     }
 
     /// The same with nothing left until `reset_after` from now.
@@ -119,10 +107,7 @@ pub(crate) fn exceeded(caller: Option<&str>) -> Refusal {
         Some(login) => format!("user {login}"),
         None => "127.0.0.1".to_owned(),
     };
-    Refusal::new(
-        StatusCode::FORBIDDEN,
-        format!("API rate limit exceeded for {whose}."),
-    )
+    Refusal::new(StatusCode::FORBIDDEN, format!("API rate limit exceeded for {whose}."))
 }
 
 fn key(caller: Option<&str>) -> String {
@@ -131,8 +116,6 @@ fn key(caller: Option<&str>) -> String {
 
 /// Unix time, since clients compare it with their own clock.
 fn seconds_from_now(after: Duration) -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now + after).as_secs()
 }

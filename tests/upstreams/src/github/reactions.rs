@@ -12,9 +12,7 @@ use super::refusals::Refusal;
 use super::repositories::Repository;
 use super::state::{World, node_id};
 
-const CONTENTS: &[&str] = &[
-    "+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes",
-];
+const CONTENTS: &[&str] = &["+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"];
 
 /// What was reacted to, in one repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +48,7 @@ impl Repository {
 
 /// The counts that an issue or comment carries.
 pub(crate) fn render_rollup(repository: &Repository, subject: Subject, url: &str) -> Value {
-    let of_subject = || {
-        repository
-            .reactions
-            .values()
-            .filter(|one| one.subject == subject)
-    };
+    let of_subject = || repository.reactions.values().filter(|one| one.subject == subject);
     let mut fields = Map::new();
     fields.insert("url".to_owned(), json!(format!("{url}/reactions")));
     fields.insert("total_count".to_owned(), json!(of_subject().count()));
@@ -101,8 +94,7 @@ fn create(call: &Call, owner: &str, name: &str, subject: Subject) -> Answer {
         fields.fail::<()>("content", "missing_field");
     }
     fields.finish()?;
-    let content =
-        content.ok_or_else(|| Refusal::invalid_field("Reaction", "content", "invalid"))?;
+    let content = content.ok_or_else(|| Refusal::invalid_field("Reaction", "content", "invalid"))?;
     let had = world
         .repository(repository_id)
         .reactions
@@ -119,10 +111,7 @@ fn create(call: &Call, owner: &str, name: &str, subject: Subject) -> Answer {
         created_at: world.tick(),
     };
     let rendered = render(&world, &reaction);
-    world
-        .repository_mut(repository_id)
-        .reactions
-        .insert(reaction.id, reaction);
+    world.repository_mut(repository_id).reactions.insert(reaction.id, reaction);
     created(rendered)
 }
 

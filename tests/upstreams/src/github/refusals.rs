@@ -19,12 +19,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            message: message.into(),
-            errors: Vec::new(),
-            location: None,
-        }
+        Self { status, message: message.into(), errors: Vec::new(), location: None }
     }
 
     pub(crate) fn not_found() -> Self {
@@ -49,10 +44,7 @@ impl Refusal {
 
     /// 422; each error is `{resource, field, code}`.
     pub(crate) fn invalid(errors: Vec<Value>) -> Self {
-        Self {
-            errors,
-            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Validation Failed")
-        }
+        Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Validation Failed") }
     }
 
     /// 422 for one field of one resource.
@@ -62,15 +54,9 @@ impl Refusal {
 
     /// 301 to a read and 307 to anything else, as GitHub does.
     pub(crate) fn moved(method: &http::Method, location: String) -> Self {
-        let status = if method.is_safe() {
-            StatusCode::MOVED_PERMANENTLY
-        } else {
-            StatusCode::TEMPORARY_REDIRECT
-        };
-        Self {
-            location: Some(location),
-            ..Self::new(status, status.canonical_reason().unwrap_or_default())
-        }
+        let status =
+            if method.is_safe() { StatusCode::MOVED_PERMANENTLY } else { StatusCode::TEMPORARY_REDIRECT };
+        Self { location: Some(location), ..Self::new(status, status.canonical_reason().unwrap_or_default()) }
     }
 }
 

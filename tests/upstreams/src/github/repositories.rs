@@ -107,13 +107,7 @@ impl Repository {
                 None => tree.remove(&path),
             };
         }
-        let draft = Draft {
-            parents,
-            message: message.to_owned(),
-            author: author.to_owned(),
-            at,
-            tree,
-        };
+        let draft = Draft { parents, message: message.to_owned(), author: author.to_owned(), at, tree };
         self.history.commit(branch, draft)
     }
 }
@@ -124,12 +118,7 @@ impl World {
     /// # Errors
     /// 404 where there is none or the caller may not see it, 301 where it has
     /// another name now, 403 for a protected one.
-    pub(crate) fn readable(
-        &self,
-        call: &Call,
-        owner: &str,
-        name: &str,
-    ) -> Result<RepositoryId, Refusal> {
+    pub(crate) fn readable(&self, call: &Call, owner: &str, name: &str) -> Result<RepositoryId, Refusal> {
         let key = format!("{owner}/{name}").to_lowercase();
         let id = self.names.get(&key).ok_or_else(Refusal::not_found)?;
         let repository = self.repositories.get(id).ok_or_else(Refusal::not_found)?;
@@ -137,44 +126,27 @@ impl World {
             return Err(Refusal::not_found());
         }
         if repository.full_name().to_lowercase() != key {
-            return Err(Refusal::moved(
-                &call.method,
-                self.new_location(call, repository),
-            ));
+            return Err(Refusal::moved(&call.method, self.new_location(call, repository)));
         }
         if repository.protected {
-            return Err(Refusal::forbidden(
-                "Resource not accessible by personal access token",
-            ));
+            return Err(Refusal::forbidden("Resource not accessible by personal access token"));
         }
         Ok(*id)
     }
 
     /// The repository, for an operation that anyone may write with.
-    pub(crate) fn writable(
-        &self,
-        call: &Call,
-        owner: &str,
-        name: &str,
-    ) -> Result<RepositoryId, Refusal> {
+    pub(crate) fn writable(&self, call: &Call, owner: &str, name: &str) -> Result<RepositoryId, Refusal> {
         call.author()?;
         let id = self.readable(call, owner, name)?;
         match self.repository(id).archived {
-            true => Err(Refusal::forbidden(
-                "Repository was archived so is read-only.",
-            )),
+            true => Err(Refusal::forbidden("Repository was archived so is read-only.")),
             false => Ok(id),
         }
     }
 
     /// The repository, for an operation that needs the right to push: the
     /// owner's, and for those of organizations anyone's.
-    pub(crate) fn pushable(
-        &self,
-        call: &Call,
-        owner: &str,
-        name: &str,
-    ) -> Result<RepositoryId, Refusal> {
+    pub(crate) fn pushable(&self, call: &Call, owner: &str, name: &str) -> Result<RepositoryId, Refusal> {
         let id = self.writable(call, owner, name)?;
         let repository = self.repository(id);
         if repository.of_organization || call.author()? == repository.owner {
@@ -189,9 +161,7 @@ impl World {
 
     /// The repository, of an id that was just found.
     pub(crate) fn repository_mut(&mut self, id: RepositoryId) -> &mut Repository {
-        self.repositories
-            .get_mut(&id)
-            .expect("the id was found under the lock that is still held")
+        self.repositories.get_mut(&id).expect("the id was found under the lock that is still held")
     }
 
     fn new_location(&self, call: &Call, repository: &Repository) -> String {
@@ -254,11 +224,7 @@ impl World {
 
     fn name_is_taken(&self, owner: &str, name: &str) -> bool {
         let key = format!("{owner}/{name}").to_lowercase();
-        let taken = |id| {
-            self.repositories
-                .get(id)
-                .is_some_and(|one| one.full_name().to_lowercase() == key)
-        };
+        let taken = |id| self.repositories.get(id).is_some_and(|one| one.full_name().to_lowercase() == key);
         self.names.get(&key).is_some_and(taken)
     }
 
@@ -295,11 +261,7 @@ impl World {
     }
 
     fn render_counts(&self, repository: &Repository) -> Value {
-        let open = repository
-            .issues
-            .values()
-            .filter(|issue| issue.closed_at.is_none())
-            .count();
+        let open = repository.issues.values().filter(|issue| issue.closed_at.is_none()).count();
         let starred = |all: &&Vec<RepositoryId>| all.contains(&repository.id);
         let stars = self.stars.values().filter(starred).count();
         let bytes: usize = repository
@@ -359,10 +321,7 @@ const URLS: &[(&str, &str)] = &[
     ("languages_url", "/languages"),
     ("merges_url", "/merges"),
     ("milestones_url", "/milestones{/number}"),
-    (
-        "notifications_url",
-        "/notifications{?since,all,participating}",
-    ),
+    ("notifications_url", "/notifications{?since,all,participating}"),
     ("pulls_url", "/pulls{/number}"),
     ("releases_url", "/releases{/id}"),
     ("stargazers_url", "/stargazers"),
@@ -413,19 +372,12 @@ fn list_owned(call: &Call, login: &str) -> Answer {
         .filter(|one| wanted.is_none_or(|private| one.private == private))
         .collect();
     let sort = call.query.get("sort").unwrap_or("full_name");
-    listing::sort(
-        &mut owned,
-        &call.query,
-        sort == "full_name",
-        |one| match sort {
-            "created" => one.created_at.text(),
-            "updated" | "pushed" => one.updated_at.text(),
-            _ => one.full_name().to_lowercase(),
-        },
-    );
-    Ok(pages::list(call, &owned, |one| {
-        world.render_repository(one)
-    }))
+    listing::sort(&mut owned, &call.query, sort == "full_name", |one| match sort {
+        "created" => one.created_at.text(),
+        "updated" | "pushed" => one.updated_at.text(),
+        _ => one.full_name().to_lowercase(),
+    });
+    Ok(pages::list(call, &owned, |one| world.render_repository(one)))
 }
 
 /// `POST /user/repos`
@@ -456,12 +408,7 @@ fn create_for(call: &Call, owner: String) -> Answer {
         fields.fail::<()>("name", "already_exists");
     }
     fields.finish()?;
-    let new = NewRepository {
-        owner,
-        name,
-        description,
-        private,
-    };
+    let new = NewRepository { owner, name, description, private };
     let id = world.add_repository(new);
     world.seed_labels(id);
     let at = world.tick();
@@ -501,10 +448,7 @@ pub(crate) async fn update(call: Call, Route((owner, name)): Route<(String, Stri
         }
     }
     let branches = &world.repository(id).history.branches;
-    if default_branch
-        .as_ref()
-        .is_some_and(|branch| !branches.contains_key(branch))
-    {
+    if default_branch.as_ref().is_some_and(|branch| !branches.contains_key(branch)) {
         fields.fail::<()>("default_branch", "invalid");
     }
     fields.finish()?;

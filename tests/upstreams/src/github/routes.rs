@@ -5,8 +5,8 @@ use axum::routing::{delete, get, patch, post, put};
 
 use super::refusals::Refusal;
 use super::{
-    accounts, branches, comments, commits, contents, document, gists, issues, labels, meta,
-    milestones, organizations, pulls, reactions, repositories, search, stars,
+    accounts, branches, comments, commits, contents, document, gists, issues, labels, meta, milestones,
+    organizations, pulls, reactions, repositories, search, stars,
 };
 
 pub(crate) fn router() -> Router {
@@ -34,19 +34,10 @@ fn meta_routes() -> Router {
 
 fn account_routes() -> Router {
     Router::new()
-        .route(
-            "/user",
-            get(accounts::get_authenticated).patch(accounts::update_authenticated),
-        )
-        .route(
-            "/user/repos",
-            get(repositories::list_authenticated).post(repositories::create),
-        )
+        .route("/user", get(accounts::get_authenticated).patch(accounts::update_authenticated))
+        .route("/user/repos", get(repositories::list_authenticated).post(repositories::create))
         .route("/user/starred", get(stars::list))
-        .route(
-            "/user/starred/{owner}/{repo}",
-            get(stars::check).put(stars::star).delete(stars::unstar),
-        )
+        .route("/user/starred/{owner}/{repo}", get(stars::check).put(stars::star).delete(stars::unstar))
         .route("/users", get(accounts::list))
         .route("/users/{username}", get(accounts::get))
         .route("/users/{username}/repos", get(repositories::list_of_user))
@@ -62,20 +53,12 @@ fn gist_routes() -> Router {
     Router::new()
         .route("/gists", get(gists::list).post(gists::create))
         .route("/gists/public", get(gists::list_public))
-        .route(
-            "/gists/{gist_id}",
-            get(gists::get).patch(gists::update).delete(gists::delete),
-        )
+        .route("/gists/{gist_id}", get(gists::get).patch(gists::update).delete(gists::delete))
 }
 
 fn repository_routes() -> Router {
     Router::new()
-        .route(
-            "/",
-            get(repositories::get)
-                .patch(repositories::update)
-                .delete(repositories::delete),
-        )
+        .route("/", get(repositories::get).patch(repositories::update).delete(repositories::delete))
         .merge(code_routes())
         .merge(issue_routes())
         .merge(label_routes())
@@ -91,43 +74,24 @@ fn code_routes() -> Router {
         .route("/commits/{ref}", get(commits::get))
         .route("/readme", get(contents::get_readme))
         .route("/contents/", get(contents::get_root))
-        .route(
-            "/contents/{*path}",
-            get(contents::get)
-                .put(contents::put)
-                .delete(contents::delete),
-        )
+        .route("/contents/{*path}", get(contents::get).put(contents::put).delete(contents::delete))
 }
 
 fn issue_routes() -> Router {
     Router::new()
         .route("/issues", get(issues::list).post(issues::create))
-        .route(
-            "/issues/{issue_number}",
-            get(issues::get).patch(issues::update),
-        )
-        .route(
-            "/issues/{issue_number}/lock",
-            put(issues::lock).delete(issues::unlock),
-        )
-        .route(
-            "/issues/{issue_number}/comments",
-            get(comments::list).post(comments::create),
-        )
+        .route("/issues/{issue_number}", get(issues::get).patch(issues::update))
+        .route("/issues/{issue_number}/lock", put(issues::lock).delete(issues::unlock))
+        .route("/issues/{issue_number}/comments", get(comments::list).post(comments::create))
         .route(
             "/issues/comments/{comment_id}",
-            get(comments::get)
-                .patch(comments::update)
-                .delete(comments::delete),
+            get(comments::get).patch(comments::update).delete(comments::delete),
         )
         .route(
             "/issues/{issue_number}/reactions",
             get(reactions::list_of_issue).post(reactions::create_for_issue),
         )
-        .route(
-            "/issues/{issue_number}/reactions/{reaction_id}",
-            delete(reactions::delete_of_issue),
-        )
+        .route("/issues/{issue_number}/reactions/{reaction_id}", delete(reactions::delete_of_issue))
         .route(
             "/issues/comments/{comment_id}/reactions",
             get(reactions::list_of_comment).post(reactions::create_for_comment),
@@ -137,31 +101,16 @@ fn issue_routes() -> Router {
 fn label_routes() -> Router {
     Router::new()
         .route("/labels", get(labels::list).post(labels::create))
-        .route(
-            "/labels/{name}",
-            get(labels::get)
-                .patch(labels::update)
-                .delete(labels::delete),
-        )
+        .route("/labels/{name}", get(labels::get).patch(labels::update).delete(labels::delete))
         .route(
             "/issues/{issue_number}/labels",
-            get(labels::list_of_issue)
-                .post(labels::add_to_issue)
-                .put(labels::set_of_issue),
+            get(labels::list_of_issue).post(labels::add_to_issue).put(labels::set_of_issue),
         )
-        .route(
-            "/issues/{issue_number}/labels/{name}",
-            delete(labels::remove_from_issue),
-        )
-        .route(
-            "/milestones",
-            get(milestones::list).post(milestones::create),
-        )
+        .route("/issues/{issue_number}/labels/{name}", delete(labels::remove_from_issue))
+        .route("/milestones", get(milestones::list).post(milestones::create))
         .route(
             "/milestones/{milestone_number}",
-            get(milestones::get)
-                .patch(milestones::update)
-                .delete(milestones::delete),
+            get(milestones::get).patch(milestones::update).delete(milestones::delete),
         )
 }
 
@@ -171,8 +120,5 @@ fn pull_routes() -> Router {
         .route("/pulls/{pull_number}", get(pulls::get))
         .route("/pulls/{pull_number}", patch(pulls::update))
         .route("/pulls/{pull_number}/commits", get(pulls::list_commits))
-        .route(
-            "/pulls/{pull_number}/merge",
-            get(pulls::check_merged).put(pulls::merge),
-        )
+        .route("/pulls/{pull_number}/merge", get(pulls::check_merged).put(pulls::merge))
 }

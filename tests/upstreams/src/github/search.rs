@@ -73,16 +73,10 @@ fn issue_fits(repository: &Repository, issue: &Issue, key: &str, value: &str) ->
         ("is" | "type", "issue") => !is_pull,
         ("is" | "type", "pr") => is_pull,
         ("is" | "state", "open" | "closed") => issue.state() == value,
-        ("is", "merged") => repository
-            .pulls
-            .get(&issue.number)
-            .is_some_and(|pull| pull.merged.is_some()),
+        ("is", "merged") => repository.pulls.get(&issue.number).is_some_and(|pull| pull.merged.is_some()),
         ("label", name) => issue.labels.iter().any(|label| label == name),
         ("author", login) => issue.author.to_lowercase() == login,
-        ("assignee", login) => issue
-            .assignees
-            .iter()
-            .any(|one| one.to_lowercase() == login),
+        ("assignee", login) => issue.assignees.iter().any(|one| one.to_lowercase() == login),
         ("no", "label") => issue.labels.is_empty(),
         ("no", "assignee") => issue.assignees.is_empty(),
         ("no", "milestone") => issue.milestone.is_none(),
@@ -99,22 +93,13 @@ pub(crate) async fn issues(call: Call) -> Answer {
         .repositories
         .values()
         .filter(visible)
-        .flat_map(|repository| {
-            repository
-                .issues
-                .values()
-                .map(move |issue| (repository, issue))
-        })
+        .flat_map(|repository| repository.issues.values().map(move |issue| (repository, issue)))
         .filter(|(repository, issue)| {
             let mut qualifiers = terms.qualifiers.iter();
             qualifiers.all(|(key, value)| issue_fits(repository, issue, key, value))
         })
         .filter(|(_, issue)| {
-            terms.in_text(&format!(
-                "{} {}",
-                issue.title,
-                issue.body.as_deref().unwrap_or_default()
-            ))
+            terms.in_text(&format!("{} {}", issue.title, issue.body.as_deref().unwrap_or_default()))
         })
         .collect();
     let sort = call.query.get("sort").unwrap_or("created");
@@ -133,10 +118,7 @@ fn repository_fits(repository: &Repository, key: &str, value: &str) -> bool {
     match (key, value) {
         ("repo", name) => repository.full_name().to_lowercase() == name,
         ("user" | "org", login) => repository.owner.to_lowercase() == login,
-        ("language", name) => repository
-            .language
-            .as_ref()
-            .is_some_and(|one| one.to_lowercase() == name),
+        ("language", name) => repository.language.as_ref().is_some_and(|one| one.to_lowercase() == name),
         ("topic", name) => repository.topics.iter().any(|one| one == name),
         ("is", "public") => !repository.private,
         ("is", "private") => repository.private,
@@ -158,11 +140,7 @@ pub(crate) async fn repositories(call: Call) -> Answer {
             qualifiers.all(|(key, value)| repository_fits(one, key, value))
         })
         .filter(|one| {
-            terms.in_text(&format!(
-                "{} {}",
-                one.name,
-                one.description.as_deref().unwrap_or_default()
-            ))
+            terms.in_text(&format!("{} {}", one.name, one.description.as_deref().unwrap_or_default()))
         })
         .collect();
     let sort = call.query.get("sort").unwrap_or_default();
@@ -187,17 +165,12 @@ mod tests {
 
     #[test]
     fn queries_are_taken_apart() {
-        let terms = Terms::parse(
-            r#"Crash "on start" repo:octocat/Hello-World label:"good first issue" :x"#,
-        );
+        let terms = Terms::parse(r#"Crash "on start" repo:octocat/Hello-World label:"good first issue" :x"#);
         assert_eq!(terms.words, ["crash", "on start", ":x"]);
         let qualifier = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(
             terms.qualifiers,
-            [
-                qualifier("repo", "octocat/hello-world"),
-                qualifier("label", "good first issue")
-            ]
+            [qualifier("repo", "octocat/hello-world"), qualifier("label", "good first issue")]
         );
     }
 }

@@ -34,13 +34,7 @@ pub(crate) fn world(origin: &str) -> World {
     ] {
         let id = repository(&mut world, owner, name, private);
         if name != "empty" {
-            write(
-                &mut world,
-                id,
-                "main",
-                "Initial commit",
-                &[("README.md", name)],
-            );
+            write(&mut world, id, "main", "Initial commit", &[("README.md", name)]);
             world.add_issue(id, owner, "The only issue", None);
         }
         let repository = world.repository_mut(id);
@@ -82,12 +76,7 @@ fn write(world: &mut World, id: RepositoryId, branch: &str, message: &str, files
     let author = repository.owner.clone();
     let changes = files
         .iter()
-        .map(|(path, text)| {
-            (
-                (*path).to_owned(),
-                Some(Bytes::copy_from_slice(text.as_bytes())),
-            )
-        })
+        .map(|(path, text)| ((*path).to_owned(), Some(Bytes::copy_from_slice(text.as_bytes()))))
         .collect();
     repository.change(branch, &author, message, at, changes);
 }
@@ -143,30 +132,9 @@ fn branches(world: &mut World, id: RepositoryId) {
     let repository = world.repository_mut(id);
     let root = repository.history.branches["main"].clone();
     for branch in ["feature", "conflicting"] {
-        repository
-            .history
-            .branches
-            .insert(branch.to_owned(), root.clone());
+        repository.history.branches.insert(branch.to_owned(), root.clone());
     }
-    write(
-        world,
-        id,
-        "feature",
-        "Add a feature",
-        &[("src/feature.rs", "pub fn feature() {}\n")],
-    );
-    write(
-        world,
-        id,
-        "conflicting",
-        "Greet otherwise",
-        &[("README.md", "# Good day\n")],
-    );
-    write(
-        world,
-        id,
-        "main",
-        "Say more",
-        &[("README.md", "# Hello World\n\nIt greets.\n")],
-    );
+    write(world, id, "feature", "Add a feature", &[("src/feature.rs", "pub fn feature() {}\n")]);
+    write(world, id, "conflicting", "Greet otherwise", &[("README.md", "# Good day\n")]);
+    write(world, id, "main", "Say more", &[("README.md", "# Hello World\n\nIt greets.\n")]);
 }

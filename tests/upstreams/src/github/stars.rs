@@ -18,9 +18,7 @@ pub(crate) async fn list(call: Call) -> Answer {
         .rev()
         .filter_map(|id| world.repositories.get(id))
         .collect();
-    Ok(pages::list(&call, &starred, |one| {
-        world.render_repository(one)
-    }))
+    Ok(pages::list(&call, &starred, |one| world.render_repository(one)))
 }
 
 /// `GET /user/starred/{owner}/{repo}`

@@ -35,30 +35,18 @@ impl Answer {
     /// A status, headers as they are given plus Content-Length, and a body.
     pub fn new(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
-        let mut whole = head(
-            status,
-            headers,
-            &format!("content-length: {}\r\n", body.len()),
-        );
+        let mut whole = head(status, headers, &format!("content-length: {}\r\n", body.len()));
         let head_bytes = whole.len();
         whole.extend_from_slice(body);
         Self::of(vec![Step::Send(whole.freeze())], head_bytes, true)
     }
 
     pub fn json(status: u16, body: &Value) -> Self {
-        Self::new(
-            status,
-            &[("content-type", "application/json")],
-            body.to_string(),
-        )
+        Self::new(status, &[("content-type", "application/json")], body.to_string())
     }
 
     pub fn text(status: u16, body: &str) -> Self {
-        Self::new(
-            status,
-            &[("content-type", "text/plain; charset=utf-8")],
-            body,
-        )
+        Self::new(status, &[("content-type", "text/plain; charset=utf-8")], body)
     }
 
     /// A redirect without a body.
@@ -75,9 +63,7 @@ impl Answer {
 
     /// 200 with so many headers `x-flood-N` and a body `{}`.
     pub fn headers_flood(count: usize) -> Self {
-        let flood: String = (0..count)
-            .map(|number| format!("x-flood-{number}: {number}\r\n"))
-            .collect();
+        let flood: String = (0..count).map(|number| format!("x-flood-{number}: {number}\r\n")).collect();
         let mut whole = head(200, &[("content-type", "application/json")], &flood);
         // Takes back the empty line that ends the head.
         whole.truncate(whole.len() - 2);
@@ -92,11 +78,7 @@ impl Answer {
     pub fn filled(bytes: u64) -> Self {
         let head = head(200, &[OCTETS], &format!("content-length: {bytes}\r\n"));
         let head_bytes = head.len();
-        Self::of(
-            vec![Step::Send(head.freeze()), Step::Fill(bytes)],
-            head_bytes,
-            true,
-        )
+        Self::of(vec![Step::Send(head.freeze()), Step::Fill(bytes)], head_bytes, true)
     }
 
     /// 200 with a body that goes on for as long as it is taken, ended by
@@ -166,20 +148,12 @@ impl Answer {
             }
         }
         // The client should have read what was sent before a reset drops it.
-        steps.extend(
-            end.map(|end| [Step::Wait(Duration::from_millis(20)), end])
-                .into_iter()
-                .flatten(),
-        );
+        steps.extend(end.map(|end| [Step::Wait(Duration::from_millis(20)), end]).into_iter().flatten());
         Self::of(steps, self.head_bytes, false)
     }
 
     fn of(steps: Vec<Step>, head_bytes: usize, keep_alive: bool) -> Self {
-        Self {
-            steps: steps.into(),
-            head_bytes,
-            keep_alive,
-        }
+        Self { steps: steps.into(), head_bytes, keep_alive }
     }
 }
 
@@ -192,9 +166,7 @@ pub(crate) fn filling() -> &'static [u8] {
 }
 
 fn head(status: u16, headers: &[(&str, &str)], more: &str) -> BytesMut {
-    let reason = StatusCode::from_u16(status)
-        .ok()
-        .and_then(|known| known.canonical_reason());
+    let reason = StatusCode::from_u16(status).ok().and_then(|known| known.canonical_reason());
     let mut text = format!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or("Unknown"));
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
@@ -222,10 +194,7 @@ mod tests {
     fn an_answer_is_one_write() {
         let answer = Answer::new(201, &[("a", "b")], "body");
         assert_eq!(answer.steps.len(), 1);
-        assert_eq!(
-            sent(&answer),
-            "HTTP/1.1 201 Created\r\na: b\r\ncontent-length: 4\r\n\r\nbody"
-        );
+        assert_eq!(sent(&answer), "HTTP/1.1 201 Created\r\na: b\r\ncontent-length: 4\r\n\r\nbody");
         assert_eq!(answer.head_bytes, sent(&answer).len() - 4);
     }
 

@@ -8,8 +8,7 @@ use tokio::net::TcpStream;
 
 use super::answer::{Answer, Step, filling};
 use super::request::{
-    Chunk, Framing, Head, LIMIT_BODY_BYTES, Malformed, Request, parse_chunk, parse_head,
-    with_request,
+    Chunk, Framing, Head, LIMIT_BODY_BYTES, Malformed, Request, parse_chunk, parse_head, with_request,
 };
 use crate::ledger::Ledger;
 

@@ -43,12 +43,7 @@ impl Request<'_> {
             headers: self
                 .headers
                 .iter()
-                .map(|one| {
-                    (
-                        one.name.to_ascii_lowercase(),
-                        Bytes::copy_from_slice(one.value),
-                    )
-                })
+                .map(|one| (one.name.to_ascii_lowercase(), Bytes::copy_from_slice(one.value)))
                 .collect(),
             body: Bytes::copy_from_slice(self.body),
         }
@@ -103,8 +98,7 @@ pub(crate) fn parse_head(buffer: &[u8]) -> Result<Option<Head>, Malformed> {
         Err(_) => return Err(Malformed::Syntax),
     };
     let says = |name: &str, value: &str| {
-        header(request.headers, name)
-            .is_some_and(|have| have.eq_ignore_ascii_case(value.as_bytes()))
+        header(request.headers, name).is_some_and(|have| have.eq_ignore_ascii_case(value.as_bytes()))
     };
     Ok(Some(Head {
         bytes,
@@ -124,9 +118,7 @@ fn framing(headers: &[httparse::Header<'_>]) -> Result<Framing, Malformed> {
     let Some(length) = header(headers, "content-length") else {
         return Ok(Framing::Length(0));
     };
-    let length = std::str::from_utf8(length)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let length = std::str::from_utf8(length).ok().and_then(|text| text.trim().parse().ok());
     match length {
         Some(length) if length <= LIMIT_BODY_BYTES => Ok(Framing::Length(length)),
         Some(_) => Err(Malformed::TooLarge),
@@ -155,9 +147,7 @@ pub(crate) fn with_request<T>(
 }
 
 fn header<'a>(headers: &[httparse::Header<'a>], name: &str) -> Option<&'a [u8]> {
-    let found = headers
-        .iter()
-        .find(|one| one.name.eq_ignore_ascii_case(name));
+    let found = headers.iter().find(|one| one.name.eq_ignore_ascii_case(name));
     found.map(|one| one.value)
 }
 
@@ -182,19 +172,14 @@ pub(crate) fn parse_chunk(buffer: &[u8]) -> Result<Chunk, Malformed> {
         Ok(httparse::Status::Partial) => return Ok(Chunk::Partial),
         Err(_) => return Err(Malformed::Syntax),
     };
-    let size = usize::try_from(size)
-        .ok()
-        .filter(|size| *size <= LIMIT_BODY_BYTES);
+    let size = usize::try_from(size).ok().filter(|size| *size <= LIMIT_BODY_BYTES);
     let size = size.ok_or(Malformed::TooLarge)?;
     if size == 0 {
         return parse_trailers(&buffer[start..], start);
     }
     match buffer.get(start + size..start + size + 2) {
         None => Ok(Chunk::Partial),
-        Some(b"\r\n") => Ok(Chunk::Data {
-            range: start..start + size,
-            bytes: start + size + 2,
-        }),
+        Some(b"\r\n") => Ok(Chunk::Data { range: start..start + size, bytes: start + size + 2 }),
         Some(_) => Err(Malformed::Syntax),
     }
 }
@@ -202,9 +187,7 @@ pub(crate) fn parse_chunk(buffer: &[u8]) -> Result<Chunk, Malformed> {
 fn parse_trailers(buffer: &[u8], start: usize) -> Result<Chunk, Malformed> {
     let mut space = [httparse::EMPTY_HEADER; LIMIT_HEADERS];
     match httparse::parse_headers(buffer, &mut space) {
-        Ok(httparse::Status::Complete((bytes, _))) => Ok(Chunk::End {
-            bytes: start + bytes,
-        }),
+        Ok(httparse::Status::Complete((bytes, _))) => Ok(Chunk::End { bytes: start + bytes }),
         Ok(httparse::Status::Partial) if buffer.len() > LIMIT_HEAD_BYTES => Err(Malformed::Syntax),
         Ok(httparse::Status::Partial) => Ok(Chunk::Partial),
         Err(_) => Err(Malformed::Syntax),
@@ -222,22 +205,13 @@ mod tests {
     #[test]
     fn heads_say_how_the_body_is_delimited() {
         let framing = |text: &str| parsed(text).map(|head| head.map(|head| head.framing));
-        assert_eq!(
-            framing("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
-            Ok(Some(Framing::Length(0)))
-        );
-        assert_eq!(
-            framing("PUT / HTTP/1.1\r\nContent-Length: 7\r\n\r\n"),
-            Ok(Some(Framing::Length(7)))
-        );
+        assert_eq!(framing("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Ok(Some(Framing::Length(0))));
+        assert_eq!(framing("PUT / HTTP/1.1\r\nContent-Length: 7\r\n\r\n"), Ok(Some(Framing::Length(7))));
         assert_eq!(
             framing("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
             Ok(Some(Framing::Chunked))
         );
-        assert_eq!(
-            framing("PUT / HTTP/1.1\r\nContent-Length: x\r\n\r\n"),
-            Err(Malformed::Syntax)
-        );
+        assert_eq!(framing("PUT / HTTP/1.1\r\nContent-Length: x\r\n\r\n"), Err(Malformed::Syntax));
         assert_eq!(
             framing("PUT / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"),
             Err(Malformed::TooLarge)
@@ -248,35 +222,18 @@ mod tests {
 
     #[test]
     fn heads_are_bounded() {
-        let many: String = (0..LIMIT_HEADERS + 1)
-            .map(|number| format!("x{number}: 1\r\n"))
-            .collect();
-        assert_eq!(
-            parsed(&format!("GET / HTTP/1.1\r\n{many}\r\n")),
-            Err(Malformed::TooManyHeaders)
-        );
+        let many: String = (0..LIMIT_HEADERS + 1).map(|number| format!("x{number}: 1\r\n")).collect();
+        assert_eq!(parsed(&format!("GET / HTTP/1.1\r\n{many}\r\n")), Err(Malformed::TooManyHeaders));
         let long = "a".repeat(LIMIT_HEAD_BYTES);
-        assert_eq!(
-            parsed(&format!("GET /{long}")),
-            Err(Malformed::TooManyHeaders)
-        );
+        assert_eq!(parsed(&format!("GET /{long}")), Err(Malformed::TooManyHeaders));
     }
 
     #[test]
     fn chunks_are_read_one_by_one() {
-        assert_eq!(
-            parse_chunk(b"5\r\nhello\r\n0"),
-            Ok(Chunk::Data {
-                range: 3..8,
-                bytes: 10
-            })
-        );
+        assert_eq!(parse_chunk(b"5\r\nhello\r\n0"), Ok(Chunk::Data { range: 3..8, bytes: 10 }));
         assert_eq!(parse_chunk(b"5\r\nhel"), Ok(Chunk::Partial));
         assert_eq!(parse_chunk(b"0\r\n\r\n"), Ok(Chunk::End { bytes: 5 }));
-        assert_eq!(
-            parse_chunk(b"0\r\nx: 1\r\n\r\nGET"),
-            Ok(Chunk::End { bytes: 11 })
-        );
+        assert_eq!(parse_chunk(b"0\r\nx: 1\r\n\r\nGET"), Ok(Chunk::End { bytes: 11 }));
         assert_eq!(parse_chunk(b"5\r\nhello!!"), Err(Malformed::Syntax));
         assert_eq!(parse_chunk(b"fffffffff\r\n"), Err(Malformed::TooLarge));
     }

@@ -24,11 +24,7 @@ impl Routes {
     /// Adds an answer. The method may be `*`; in the path `*` stands for one
     /// segment and a last `**` for the rest.
     pub fn on(mut self, method: &str, path: &str, answer: Answer) -> Self {
-        self.0.push(Route {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            answer,
-        });
+        self.0.push(Route { method: method.to_owned(), path: path.to_owned(), answer });
         self
     }
 
@@ -37,8 +33,7 @@ impl Routes {
         let nowhere = Answer::text(404, "no such route");
         move |request| {
             let fits = |route: &&Route| {
-                method_matches(&route.method, request.method)
-                    && path_matches(&route.path, request.path)
+                method_matches(&route.method, request.method) && path_matches(&route.path, request.path)
             };
             let route = self.0.iter().find(fits);
             route.map_or_else(|| nowhere.clone(), |route| route.answer.clone())

@@ -27,8 +27,7 @@ impl Reply {
     }
 
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }
 
@@ -44,13 +43,7 @@ pub(crate) struct Call {
 
 /// A request without a token.
 pub(crate) fn anonymous(addr: SocketAddr, method: &str, target: &str) -> Call {
-    Call {
-        addr,
-        method: method.to_owned(),
-        target: target.to_owned(),
-        headers: Vec::new(),
-        body: Vec::new(),
-    }
+    Call { addr, method: method.to_owned(), target: target.to_owned(), headers: Vec::new(), body: Vec::new() }
 }
 
 /// A request with the emulator's own token.
@@ -65,8 +58,7 @@ impl Call {
     }
 
     pub(crate) fn json(self, body: Value) -> Self {
-        self.header("content-type", "application/json")
-            .body(body.to_string())
+        self.header("content-type", "application/json").body(body.to_string())
     }
 
     pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
@@ -128,11 +120,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Reply> {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let mut reply = Reply {
         status: response.code?,
-        headers: response
-            .headers
-            .iter()
-            .map(|one| (one.name.to_lowercase(), text(one.value)))
-            .collect(),
+        headers: response.headers.iter().map(|one| (one.name.to_lowercase(), text(one.value))).collect(),
         body: bytes[start..].to_vec(),
     };
     if reply.header("transfer-encoding") == Some("chunked") {
@@ -150,8 +138,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Reply> {
 fn without_chunks(mut bytes: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
-        let httparse::Status::Complete((start, size)) = httparse::parse_chunk_size(bytes).ok()?
-        else {
+        let httparse::Status::Complete((start, size)) = httparse::parse_chunk_size(bytes).ok()? else {
             return None;
         };
         let end = start + usize::try_from(size).ok()?;

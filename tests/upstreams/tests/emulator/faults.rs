@@ -12,9 +12,7 @@ use tokio::time::timeout;
 use crate::client::{Reply, call, parse};
 
 async fn with(kind: FaultKind) -> Emulator {
-    let emulator = github::start(Config::default())
-        .await
-        .expect("a port is free");
+    let emulator = github::start(Config::default()).await.expect("a port is free");
     emulator.fault(Fault::new("GET", "/user", kind));
     emulator
 }
@@ -29,59 +27,24 @@ async fn reply_to(kind: FaultKind) -> Reply {
 
 #[tokio::test]
 async fn statuses_come_with_their_headers() {
-    let reply = reply_to(FaultKind::TooManyRequests {
-        retry_after_seconds: 7,
-    })
-    .await;
-    assert_eq!(
-        (reply.status, reply.header("retry-after")),
-        (429, Some("7"))
-    );
-    let reply = reply_to(FaultKind::RateLimitExceeded {
-        reset_after_seconds: 60,
-    })
-    .await;
-    assert_eq!(
-        (reply.status, reply.header("x-ratelimit-remaining")),
-        (403, Some("0"))
-    );
+    let reply = reply_to(FaultKind::TooManyRequests { retry_after_seconds: 7 }).await;
+    assert_eq!((reply.status, reply.header("retry-after")), (429, Some("7")));
+    let reply = reply_to(FaultKind::RateLimitExceeded { reset_after_seconds: 60 }).await;
+    assert_eq!((reply.status, reply.header("x-ratelimit-remaining")), (403, Some("0")));
     let reply = reply_to(FaultKind::BadCredentials).await;
-    assert_eq!(
-        (reply.status, reply.json()["status"].as_str()),
-        (401, Some("401"))
-    );
+    assert_eq!((reply.status, reply.json()["status"].as_str()), (401, Some("401")));
     assert_eq!(reply_to(FaultKind::Forbidden).await.status, 403);
     let reply = reply_to(FaultKind::ServerError).await;
-    assert_eq!(
-        (reply.status, reply.json()["message"].as_str()),
-        (500, Some("Server Error"))
-    );
+    assert_eq!((reply.status, reply.json()["message"].as_str()), (500, Some("Server Error")));
     let reply = reply_to(FaultKind::BadGatewayPage).await;
-    assert_eq!(
-        (reply.status, reply.header("content-type")),
-        (502, Some("text/html"))
-    );
+    assert_eq!((reply.status, reply.header("content-type")), (502, Some("text/html")));
     let location = "http://other.example/x?y=1";
-    let kind = FaultKind::Redirect {
-        status: 302,
-        location: location.to_owned(),
-    };
+    let kind = FaultKind::Redirect { status: 302, location: location.to_owned() };
     let reply = reply_to(kind).await;
-    assert_eq!(
-        (reply.status, reply.header("location")),
-        (302, Some(location))
-    );
+    assert_eq!((reply.status, reply.header("location")), (302, Some(location)));
     let headers = BTreeMap::from([("x-a".to_owned(), "b".to_owned())]);
-    let reply = reply_to(FaultKind::Answer {
-        status: 418,
-        headers,
-        body: "tea".to_owned(),
-    })
-    .await;
-    assert_eq!(
-        (reply.status, reply.header("x-a"), reply.text().as_str()),
-        (418, Some("b"), "tea")
-    );
+    let reply = reply_to(FaultKind::Answer { status: 418, headers, body: "tea".to_owned() }).await;
+    assert_eq!((reply.status, reply.header("x-a"), reply.text().as_str()), (418, Some("b"), "tea"));
 }
 
 #[tokio::test]
@@ -94,9 +57,7 @@ async fn the_authorization_is_echoed() {
 
 #[tokio::test]
 async fn a_fault_in_the_operations_stead_changes_nothing() {
-    let emulator = github::start(Config::default())
-        .await
-        .expect("a port is free");
+    let emulator = github::start(Config::default()).await.expect("a port is free");
     let star = "/user/starred/octocat/hello-world";
     emulator.fault(Fault::new("PUT", "/user/starred/**", FaultKind::ServerError).times(2));
     call(emulator.addr, "PUT", star).expect(500).await;
@@ -108,15 +69,9 @@ async fn a_fault_in_the_operations_stead_changes_nothing() {
 
 #[tokio::test]
 async fn a_spoiled_answer_was_an_operation() {
-    let emulator = github::start(Config::default())
-        .await
-        .expect("a port is free");
+    let emulator = github::start(Config::default()).await.expect("a port is free");
     let star = "/user/starred/octocat/hello-world";
-    emulator.fault(Fault::new(
-        "PUT",
-        star,
-        FaultKind::SlowHeaders { delay_ms: 60 },
-    ));
+    emulator.fault(Fault::new("PUT", star, FaultKind::SlowHeaders { delay_ms: 60 }));
     let begun = Instant::now();
     call(emulator.addr, "PUT", star).expect(204).await;
     assert!(begun.elapsed() >= Duration::from_millis(60));
@@ -125,11 +80,7 @@ async fn a_spoiled_answer_was_an_operation() {
 
 #[tokio::test]
 async fn slow_bodies_arrive_piece_by_piece() {
-    let emulator = with(FaultKind::SlowBody {
-        delay_ms: 30,
-        pieces: 4,
-    })
-    .await;
+    let emulator = with(FaultKind::SlowBody { delay_ms: 30, pieces: 4 }).await;
     let begun = Instant::now();
     let slow = call(emulator.addr, "GET", "/user").send().await;
     assert!(begun.elapsed() >= Duration::from_millis(90));
@@ -156,32 +107,20 @@ async fn connections_are_reset() {
     let emulator = with(FaultKind::Reset).await;
     let (bytes, ended) = call(emulator.addr, "GET", "/user").raw().await;
     let kind = ended.expect_err("a reset").kind();
-    assert_eq!(
-        (bytes.len(), kind),
-        (0, std::io::ErrorKind::ConnectionReset)
-    );
+    assert_eq!((bytes.len(), kind), (0, std::io::ErrorKind::ConnectionReset));
     let emulator = with(FaultKind::ResetMidBody).await;
     let (bytes, ended) = call(emulator.addr, "GET", "/user").raw().await;
-    assert_eq!(
-        ended.expect_err("a reset").kind(),
-        std::io::ErrorKind::ConnectionReset
-    );
+    assert_eq!(ended.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
     assert!(bytes.starts_with(b"HTTP/1.1 200"));
     assert!(parse(&bytes).is_none());
 }
 
 #[tokio::test]
 async fn some_bodies_never_end() {
-    for (kind, least_bytes) in [
-        (FaultKind::EndlessBody, 8 * 1024 * 1024),
-        (FaultKind::StalledBody, 100),
-    ] {
+    for (kind, least_bytes) in [(FaultKind::EndlessBody, 8 * 1024 * 1024), (FaultKind::StalledBody, 100)] {
         let emulator = with(kind).await;
         let mut stream = TcpStream::connect(emulator.addr).await.expect("it listens");
-        stream
-            .write_all(b"GET /user HTTP/1.1\r\nhost: h\r\n\r\n")
-            .await
-            .expect("it reads");
+        stream.write_all(b"GET /user HTTP/1.1\r\nhost: h\r\n\r\n").await.expect("it reads");
         let mut read = 0;
         let mut buffer = vec![0; 64 * 1024];
         while read < least_bytes {

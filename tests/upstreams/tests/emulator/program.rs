@@ -15,34 +15,21 @@ fn start(arguments: &[&str]) -> (Child, BufReader<ChildStdout>, SocketAddr) {
         .expect("it starts");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut line = String::new();
-    stdout
-        .read_line(&mut line)
-        .expect("it says where it listens");
-    let addr = line
-        .strip_prefix("listening on http://")
-        .and_then(|addr| addr.trim().parse().ok());
+    stdout.read_line(&mut line).expect("it says where it listens");
+    let addr = line.strip_prefix("listening on http://").and_then(|addr| addr.trim().parse().ok());
     (child, stdout, addr.unwrap_or_else(|| panic!("{line}")))
 }
 
 #[tokio::test]
 async fn it_listens_and_ends_with_its_stdin() {
-    let (mut child, mut stdout, addr) = start(&[
-        "--exit-with-stdin",
-        "--token",
-        "mine:hubot",
-        "--require-token",
-    ]);
-    let user = anonymous(addr, "GET", "/user")
-        .header("authorization", "Bearer mine")
-        .expect(200)
-        .await;
+    let (mut child, mut stdout, addr) =
+        start(&["--exit-with-stdin", "--token", "mine:hubot", "--require-token"]);
+    let user = anonymous(addr, "GET", "/user").header("authorization", "Bearer mine").expect(200).await;
     assert_eq!(user["login"], "hubot");
     anonymous(addr, "GET", "/zen").expect(401).await;
     drop(child.stdin.take());
     let mut rest = String::new();
-    stdout
-        .read_to_string(&mut rest)
-        .expect("it closes its stdout");
+    stdout.read_to_string(&mut rest).expect("it closes its stdout");
     assert!(child.wait().expect("it ends").success());
     assert_eq!(rest, "");
 }
@@ -52,9 +39,7 @@ async fn it_ends_on_a_signal() {
     for name in ["-TERM", "-INT"] {
         let (mut child, _stdout, addr) = start(&[]);
         anonymous(addr, "GET", "/rate_limit").expect(200).await;
-        let sent = Command::new("kill")
-            .args([name, &child.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
         assert!(child.wait().expect("it ends").success());
     }
@@ -72,14 +57,8 @@ fn it_says_what_it_can_not_do() {
         assert!(!output.status.success());
         assert!(said.contains(expected), "{said}");
     };
-    check(
-        &["--document", "/nowhere/openapi.json"],
-        "could not read /nowhere/openapi.json",
-    );
+    check(&["--document", "/nowhere/openapi.json"], "could not read /nowhere/openapi.json");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = taken.local_addr().expect("it is bound").port().to_string();
-    check(
-        &["--port", &port],
-        &format!("could not listen on 127.0.0.1:{port}"),
-    );
+    check(&["--port", &port], &format!("could not listen on 127.0.0.1:{port}"));
 }

@@ -1,0 +1,333 @@
+//! Going on after a person answered, and ending what runs or waits.
+//!
+//! Whoever changes what an execution is holds its claim, so that two answers
+//! at one time run it one after the other; and the store moves an execution
+//! on only from the status that was seen, so that nothing that has ended is
+//! brought back.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use executor_runtime::Sandbox;
+use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::audit::audit_change;
+use crate::caller::Caller;
+use crate::drive::Work;
+use crate::executions::{ExecutionError, ExecutionView};
+use crate::problem::{Problem, ProblemKind};
+use crate::recall::kept_module;
+use crate::running::Running;
+use crate::session::Session;
+use crate::workspace::Workspace;
+
+/// The status of an execution that waits for a person.
+pub(crate) const WAITING: &str = "waiting_for_interaction";
+
+/// A person's answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    /// What they said.
+    pub action: ResumeAction,
+    /// To which question; the oldest by default.
+    #[serde(default)]
+    pub interaction: Option<String>,
+    /// What they filled in.
+    #[serde(default)]
+    pub content: Option<Value>,
+    /// Whether this tool, as it is now, is allowed from now on.
+    #[serde(default)]
+    pub remember: bool,
+}
+
+/// What a person can say to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResumeAction {
+    /// Do it.
+    Accept,
+    /// Don't; the program hears of it and goes on.
+    Decline,
+    /// End the execution.
+    Cancel,
+}
+
+impl Workspace {
+    /// Goes on with a waiting execution. The answer is committed before the
+    /// program runs again; a second answer to the same question gets what
+    /// became of the first.
+    ///
+    /// # Errors
+    /// When there is nothing to answer, or the caller may not accept.
+    pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
+        if request.action == ResumeAction::Accept && !caller.may_approve {
+            return Err(Problem::new(
+                ProblemKind::Denied,
+                "approval-not-yours",
+                "this client may not accept approvals: a person must",
+            )
+            .hint(format!("on a terminal: executor resume {id} --accept")));
+        }
+        let id = self.known_execution(id)?.id;
+        let claim = self.running.claim(&id).await;
+        self.running.wait(&id).await;
+        let row = self.known_execution(id.as_str())?;
+        let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
+            return self.execution(id.as_str()).await;
+        };
+        if request.action == ResumeAction::Cancel {
+            drop(claim);
+            return self.cancel(caller, id.as_str()).await;
+        }
+        let sandbox = match row.kind.as_str() {
+            "code" => Some(self.pinned_sandbox(&row).await?),
+            _ => None,
+        };
+        let (workspace, caller) = (self.this(), caller.clone());
+        let go_on = async move {
+            let _claim = claim;
+            workspace.go_on(&caller, row, &chosen, &request, sandbox).await
+        };
+        self.launch(&id, go_on).await
+    }
+
+    /// The question that an answer is for; none where it needs no answer any
+    /// more.
+    fn question(&self, row: &ExecutionRow, wanted: Option<&str>) -> Result<Option<InteractionRow>, Problem> {
+        let mut asked = self.executions().interactions(&row.id)?.into_iter();
+        let chosen = match wanted {
+            Some(wanted) => Some(
+                asked
+                    .find(|interaction| interaction.id.as_str() == wanted)
+                    .ok_or_else(|| Problem::not_found("interaction", wanted))?,
+            ),
+            None => asked.find(|interaction| interaction.status == "pending"),
+        };
+        Ok(chosen.filter(|interaction| interaction.status == "pending" && row.status == WAITING))
+    }
+
+    /// Commits the answer and runs the execution again. What fails after the
+    /// answer ends the execution: nothing stays `running` with nobody at it.
+    async fn go_on(
+        &self,
+        caller: &Caller,
+        row: ExecutionRow,
+        chosen: &InteractionRow,
+        request: &Resume,
+        sandbox: Option<Arc<Sandbox>>,
+    ) -> Result<ExecutionView, Problem> {
+        match self.answer(caller, chosen, request).await {
+            Ok(()) => {}
+            Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution(row.id.as_str()).await,
+            Err(problem) => return Err(problem),
+        }
+        if request.action == ResumeAction::Accept
+            && request.remember
+            && let Some(rule) = self.rule_from(caller, chosen)
+            && let Err(problem) = self.write_policy(caller, rule).await
+        {
+            tracing::warn!(%problem, execution = %row.id, "the rule of an approval was not written");
+        }
+        let id = row.id.clone();
+        match self.replay(caller, row, sandbox).await {
+            Ok(view) => Ok(view),
+            Err(problem) => self.give_up(&id, caller, &problem).await,
+        }
+    }
+
+    async fn replay(
+        &self,
+        caller: &Caller,
+        row: ExecutionRow,
+        sandbox: Option<Arc<Sandbox>>,
+    ) -> Result<ExecutionView, Problem> {
+        let recalled = self.recall(&row.id).await?;
+        let work = match sandbox {
+            None => Work::Call,
+            Some(sandbox) => {
+                Work::Program { module: kept_module(&row)?.into(), sandbox, history: recalled.history }
+            }
+        };
+        let (past, logs, emitted) = (recalled.past, recalled.logs, recalled.emitted);
+        Session::again(self.this(), caller.clone(), row, past, logs, emitted).drive(work).await
+    }
+
+    async fn answer(
+        &self,
+        caller: &Caller,
+        chosen: &InteractionRow,
+        request: &Resume,
+    ) -> Result<(), Problem> {
+        let status = if request.action == ResumeAction::Accept { "accepted" } else { "declined" };
+        let now_ms = self.shared.now_ms();
+        let record = json!({
+            "execution": chosen.execution.to_string(), "interaction": chosen.id.to_string(),
+            "answer": status, "remember": request.remember,
+        });
+        let changes = vec![
+            Change::Answer {
+                interaction: chosen.id.clone(),
+                expected: "pending".into(),
+                status: status.into(),
+                answer: request.content.as_ref().map(Value::to_string),
+                answered_by: caller.account.clone(),
+                at_ms: now_ms,
+            },
+            Change::Status {
+                id: chosen.execution.clone(),
+                expected: WAITING.into(),
+                status: "running".into(),
+                at_ms: now_ms,
+            },
+            audit_change(now_ms, caller, "approval.answer", record),
+        ];
+        self.executions().commit(changes).await.map_err(|error| match error {
+            StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
+            other => other.into(),
+        })
+    }
+
+    /// The engine that an execution began with.
+    async fn pinned_sandbox(&self, row: &ExecutionRow) -> Result<Arc<Sandbox>, Problem> {
+        let sandbox = self.sandbox().await?;
+        match &row.engine {
+            Some(digest) if digest.hex() != sandbox.identity().digest => Err(Problem::new(
+                ProblemKind::Conflict,
+                "engine-changed",
+                format!("this execution began with another version of the engine ({digest})"),
+            )
+            .hint(format!("run it anew with `executor executions rerun {}`", row.id))),
+            _ => Ok(sandbox),
+        }
+    }
+
+    /// Ends an execution.
+    ///
+    /// # Errors
+    /// When there is none of that id, or it has ended.
+    pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
+        let id = self.known_execution(id)?.id;
+        self.running.abort(&id).await;
+        let _claim = self.running.claim(&id).await;
+        self.executions().written().await?;
+        let row = self.known_execution(id.as_str())?;
+        let ended = |status: &str| {
+            Problem::new(ProblemKind::Conflict, "already-ended", format!("{id} has ended: {status}"))
+        };
+        if !matches!(row.status.as_str(), "running" | "pending" | WAITING) {
+            return Err(ended(&row.status));
+        }
+        let error = ExecutionError {
+            code: "cancelled".into(),
+            message: "it was cancelled".into(),
+            ..ExecutionError::default()
+        };
+        let now_ms = self.shared.now_ms();
+        let mut changes = self.last_changes(&id, caller, "cancelled", &error)?;
+        changes.push(audit_change(now_ms, caller, "execution.cancel", json!({"execution": id.to_string()})));
+        self.executions().commit(changes).await.map_err(|error| match error {
+            StoreError::Conflict { .. } => ended("meanwhile"),
+            other => other.into(),
+        })?;
+        self.execution(id.as_str()).await
+    }
+
+    /// Settles an execution that can't go on by no fault of its program.
+    async fn give_up(
+        &self,
+        id: &ExecutionId,
+        caller: &Caller,
+        problem: &Problem,
+    ) -> Result<ExecutionView, Problem> {
+        tracing::error!(%problem, execution = %id, "an execution can't go on");
+        let error = ExecutionError {
+            code: problem.code.clone(),
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
+            ..ExecutionError::default()
+        };
+        self.executions().commit(self.last_changes(id, caller, "failed", &error)?).await?;
+        self.execution(id.as_str()).await
+    }
+
+    /// What ends an execution from outside: its questions are withdrawn, what
+    /// it sent and got no answer for is unknown.
+    pub(crate) fn last_changes(
+        &self,
+        id: &ExecutionId,
+        caller: &Caller,
+        status: &str,
+        error: &ExecutionError,
+    ) -> Result<Vec<Change>, Problem> {
+        let now_ms = self.shared.now_ms();
+        let mut changes = self.unanswered(id, caller, now_ms)?;
+        changes.extend(self.unknown_outcomes(id, now_ms)?);
+        changes.push(Change::Settle {
+            id: id.clone(),
+            status: status.into(),
+            result: None,
+            error: Some(json!(error).to_string()),
+            settled_ms: now_ms,
+            fuel: 0,
+            memory_bytes: 0,
+            truncated: false,
+        });
+        Ok(changes)
+    }
+
+    /// Withdraws the questions that nobody will answer any more.
+    pub(crate) fn unanswered(
+        &self,
+        id: &ExecutionId,
+        caller: &Caller,
+        now_ms: i64,
+    ) -> Result<Vec<Change>, Problem> {
+        let withdraw = |interaction: InteractionId| Change::Answer {
+            interaction,
+            expected: "pending".into(),
+            status: "cancelled".into(),
+            answer: None,
+            answered_by: caller.account.clone(),
+            at_ms: now_ms,
+        };
+        let asked = self.executions().interactions(id)?.into_iter();
+        Ok(asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect())
+    }
+
+    /// Runs an execution in a task of its own and waits for its end: it goes
+    /// on when whoever asked goes away.
+    pub(crate) async fn launch(
+        &self,
+        id: &ExecutionId,
+        work: impl Future<Output = Result<ExecutionView, Problem>> + Send + 'static,
+    ) -> Result<ExecutionView, Problem> {
+        let (signal, ended) = Running::signal();
+        let task = {
+            let (workspace, id) = (self.this(), id.clone());
+            tokio::spawn(async move {
+                let _signal = signal;
+                let view = work.await;
+                workspace.running.remove(&id);
+                view
+            })
+        };
+        self.running.add(id.clone(), task.abort_handle(), ended);
+        let finished = task.await;
+        self.running.remove(id);
+        match finished {
+            Ok(view) => view,
+            Err(error) if error.is_cancelled() => {
+                let _claim = self.running.claim(id).await;
+                self.executions().synced().await?;
+                self.execution(id.as_str()).await
+            }
+            Err(panic) => {
+                let problem = Problem::internal(format!("the execution {id} panicked: {panic}"));
+                self.give_up(id, &Caller::daemon(), &problem).await
+            }
+        }
+    }
+}
