@@ -7,6 +7,8 @@ WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/component
 GUESTS := $(CARGO_TARGET_DIR)/wasm32-wasip2/release
 RELEASE := $(CARGO_TARGET_DIR)/release
 CARGO ?= cargo
+# Test components are WebAssembly alone: there is nothing of them to link here.
+NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile
 
 .PHONY: help setup components guests fixtures build demo run test check deny bench conformance
 
@@ -48,7 +50,7 @@ check: components guests ## format, lints, fast tests: what every commit passes
 	@echo "== lints"
 	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	@echo "== fast tests"
-	@$(CARGO) test --quiet --workspace --lib
+	@$(CARGO) test --quiet --workspace --lib $(NO_GUESTS)
 
 deny: ## licences, bans and sources of dependencies (installs cargo-deny)
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked cargo-deny@0.20.2
@@ -56,7 +58,7 @@ deny: ## licences, bans and sources of dependencies (installs cargo-deny)
 
 test: components guests fixtures ## everything that can fail
 	@echo "== tests"
-	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace
+	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace $(NO_GUESTS)
 
 bench: build guests fixtures ## measure, beside the peers, and write a table
 	@$(CARGO) build --quiet --release -p executor-bench

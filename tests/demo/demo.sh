@@ -9,6 +9,7 @@ set -euo pipefail
 binaries=$1
 document=$2/octokit-openapi/generated/api.github.com.json
 here=$(cd "$(dirname "$0")" && pwd)
+export EXECUTOR_PORT=auto
 home=$(mktemp -d "${TMPDIR:-/tmp}/executor-demo.XXXXXX")
 token=demo-$RANDOM$RANDOM$RANDOM
 executor() { "$binaries/executor" --home "$home" --no-progress "$@"; }
@@ -36,6 +37,8 @@ begun=$(date +%s%N)
 show up
 executor up | sed 's/^/  /'
 echo "  up after $(milliseconds "$begun") ms"
+while ! executor status --json | grep -q '"ready": *true'; do sleep 0.1; done
+echo "  components compiled and ready after $(milliseconds "$begun") ms (once a home; then they are kept)"
 
 step "3. The API becomes tools"
 begun=$(date +%s%N)

@@ -86,3 +86,92 @@ async fn a_cancelled_execution_is_over() {
     let again = daemon.run(&["executions", "cancel", &id]);
     assert_ne!(again.code(), 0, "{again:?}");
 }
+
+const TWO: &str = r#"
+    const at = Date.now();
+    const one = async (title) => (await tools.github.issues.create(
+        { owner: "octocat", repo: "hello-world", body: { title, labels: [String(Date.now() >= at)] } })).title;"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_waits_twice_and_its_clock_stays_what_it_saw() {
+    let (daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    let (_, waiting) = daemon.execute(&format!(
+        "{TWO} const a = await one('a ' + at); const between = Date.now(); const b = await one('b ' + between); return [a, b]"
+    ));
+    let id = execution_id(waiting["id"].as_str().unwrap());
+    let second = daemon.run(&["resume", &id, "--accept", "--yes", "--json"]);
+    assert_eq!(second.code(), 3, "it asks again: {second:?}");
+    let done = daemon.run(&["resume", &id, "--accept", "--yes", "--json"]).json();
+    assert_eq!(done["status"], "completed", "{done}");
+    assert_eq!(emulator.ledger.matching("POST", "/repos/octocat/hello-world/issues").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_answers_at_one_time_send_each_write_once() {
+    let (daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    let (_, waiting) =
+        daemon.execute(&format!("{TWO} return await Promise.all([one('left'), one('right'), one('third')])"));
+    let id = execution_id(waiting["id"].as_str().unwrap());
+    let asked = waiting["interactions"].as_array().unwrap().clone();
+    assert_eq!(asked.len(), 3, "{waiting}");
+    let answers = std::thread::scope(|scope| {
+        let answer = |interaction: &serde_json::Value| {
+            let interaction = interaction["id"].as_str().unwrap().to_owned();
+            let (daemon, id) = (&daemon, &id);
+            scope.spawn(move || {
+                daemon.run(&["resume", id, "--accept", "--yes", "--interaction", &interaction]).code()
+            })
+        };
+        let threads: Vec<_> = asked.iter().map(answer).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(answers.iter().all(|code| matches!(code, 0 | 3)), "{answers:?}");
+    let done = daemon.run(&["executions", "show", &id, "--json"]).json();
+    assert_eq!(done["result"], serde_json::json!(["left", "right", "third"]), "{done}");
+    assert_eq!(emulator.ledger.matching("POST", "/repos/octocat/hello-world/issues").len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_must_be_approved_is_not_sent_before() {
+    let (daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    daemon.run(&["policies", "add", "github.users.*", "approve"]).ok();
+    let (code, waiting) = daemon.execute("return (await tools.github.users.getAuthenticated({})).login");
+    assert_eq!(code, 3, "{waiting}");
+    assert!(emulator.ledger.matching("GET", "/user").is_empty(), "the preview sends nothing");
+    let id = execution_id(waiting["id"].as_str().unwrap());
+    let done = daemon.run(&["resume", &id, "--accept", "--yes", "--json"]).json();
+    assert_eq!(done["result"], "octocat", "{done}");
+    assert_eq!(emulator.ledger.matching("GET", "/user").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_program_is_seen_and_can_be_cancelled() {
+    let daemon = Daemon::start();
+    daemon.execute("return 'warm'");
+    let home = daemon.home().to_owned();
+    let spin = std::thread::spawn(move || {
+        std::process::Command::new(env!("CARGO_BIN_EXE_executor"))
+            .args(["run", "--json", "-e", "while (true) {}"])
+            .env("EXECUTOR_HOME", home)
+            .output()
+            .unwrap()
+    });
+    let begun = std::time::Instant::now();
+    let id = loop {
+        let list = daemon.run(&["executions", "list", "--json"]).json();
+        if let Some(running) =
+            list["items"].as_array().unwrap().iter().find(|item| item["status"] == "running")
+        {
+            break running["id"].as_str().unwrap().to_owned();
+        }
+        assert!(begun.elapsed().as_secs() < 30, "a running program is on record: {list}");
+    };
+    let cancelled = daemon.run(&["executions", "cancel", &id, "--json"]).json();
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+    let output = spin.join().unwrap();
+    let view: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(view["status"], "cancelled", "whoever ran it hears of it: {view}");
+}

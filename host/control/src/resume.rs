@@ -7,6 +7,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
@@ -22,6 +23,10 @@ use crate::recall::kept_module;
 use crate::running::Running;
 use crate::session::Session;
 use crate::workspace::Workspace;
+
+/// How long whoever asked for a cancelled execution waits to hear of it.
+const SETTLE_TRIES: u32 = 50;
+const SETTLE_PAUSE: Duration = Duration::from_millis(10);
 
 /// The status of an execution that waits for a person.
 pub(crate) const WAITING: &str = "waiting_for_interaction";
@@ -297,6 +302,19 @@ impl Workspace {
         Ok(asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect())
     }
 
+    /// An execution whose task was ended, once whoever ended it has said what
+    /// it is now. A daemon that ends says nothing: its next start does.
+    async fn once_settled(&self, id: &ExecutionId) -> Result<ExecutionView, Problem> {
+        for _ in 0..SETTLE_TRIES {
+            let view = self.execution(id.as_str()).await?;
+            if view.status != "running" {
+                return Ok(view);
+            }
+            tokio::time::sleep(SETTLE_PAUSE).await;
+        }
+        self.execution(id.as_str()).await
+    }
+
     /// Runs an execution in a task of its own and waits for its end: it goes
     /// on when whoever asked goes away.
     pub(crate) async fn launch(
@@ -319,11 +337,7 @@ impl Workspace {
         self.running.remove(id);
         match finished {
             Ok(view) => view,
-            Err(error) if error.is_cancelled() => {
-                let _claim = self.running.claim(id).await;
-                self.executions().synced().await?;
-                self.execution(id.as_str()).await
-            }
+            Err(error) if error.is_cancelled() => self.once_settled(id).await,
             Err(panic) => {
                 let problem = Problem::internal(format!("the execution {id} panicked: {panic}"));
                 self.give_up(id, &Caller::daemon(), &problem).await

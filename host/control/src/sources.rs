@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use executor_runtime::memory;
 use executor_runtime::{
     AdapterContext, Detection, Document, HostPort, Indexed, Origin, Probe, Progress, Scope,
 };
@@ -286,6 +287,8 @@ impl Workspace {
         self.record(caller, "source.add", what).await?;
         let detail = self.source_detail(&row)?;
         let next = next_steps(&detail);
+        drop((found, request));
+        tokio::task::spawn_blocking(memory::release);
         Ok(SourceAdded {
             source: detail,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -17,6 +17,7 @@ mod engine;
 mod fault;
 mod guest;
 pub mod limits;
+pub mod memory;
 mod runtime;
 mod sandbox;
 mod seams;

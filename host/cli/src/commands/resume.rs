@@ -46,7 +46,13 @@ pub(crate) fn run(context: &Context, arguments: &ResumeArguments) -> Result<Exit
     let api = Api::new(context);
     let target = context.path(&["executions", &arguments.id]);
     let view = api.get(&target)?;
-    if view.value["status"] != "waiting_for_interaction" {
+    // Another answer may be running it just now: this one waits its turn.
+    let asks = match view.value["status"].as_str() {
+        Some("waiting_for_interaction") => true,
+        Some("running") => !waiting::pending(&view.value).is_empty(),
+        _ => false,
+    };
+    if !asks {
         context.output.say(&format!("it waits for nobody: it is {}", field(&view.value, "status")));
         return execution::report(context, view, &Program::none());
     }

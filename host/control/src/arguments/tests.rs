@@ -276,7 +276,7 @@ fn nesting_is_bounded() {
     }
     let mut deep = json!({"type": "string"});
     let mut value = json!(1);
-    for _ in 0..100 {
+    for _ in 0..40 {
         deep = json!({"properties": {"a": deep}});
         value = json!({"a": value});
     }
