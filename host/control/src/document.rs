@@ -29,6 +29,9 @@ pub struct DocumentInput {
 
 /// A document that was found.
 pub(crate) struct Found {
+    /// The whole URL, to fetch it again. Adapters see it without its query,
+    /// where people keep tokens.
+    pub(crate) url: Option<String>,
     pub(crate) status: Option<u16>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) document: Document,
@@ -129,7 +132,7 @@ fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
         return Err(too_large(name.as_deref().unwrap_or("the document"), limit));
     }
     let document = Document { url: None, media_type: None, body };
-    Ok(Found { status: None, headers: Vec::new(), document, name })
+    Ok(Found { url: None, status: None, headers: Vec::new(), document, name })
 }
 
 fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
@@ -154,6 +157,14 @@ fn found(url: &Url, fetched: Fetched) -> Result<Found, Problem> {
         .hint(hint));
     }
     let media_type = fetched.header("content-type").map(str::to_owned);
-    let document = Document { url: Some(url.to_string()), media_type, body: fetched.body };
-    Ok(Found { status: Some(fetched.status), headers: fetched.headers, document, name: None })
+    let mut shown = url.clone();
+    shown.set_query(None);
+    let document = Document { url: Some(shown.to_string()), media_type, body: fetched.body };
+    Ok(Found {
+        url: Some(url.to_string()),
+        status: Some(fetched.status),
+        headers: fetched.headers,
+        document,
+        name: None,
+    })
 }

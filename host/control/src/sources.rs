@@ -270,7 +270,7 @@ impl Workspace {
             config: candidate.detection.config,
             settings,
             document: Some(self.keep_document(&found).await?),
-            document_url: found.document.url.clone(),
+            document_url: found.url.clone(),
             media_type: found.document.media_type.clone(),
             origins: origins(&request, &indexed)?,
             allowed_hosts: hosts.iter().map(HostPort::to_string).collect(),
@@ -318,6 +318,8 @@ impl Workspace {
         let indexed = self
             .index(&component, &old.config, &old.settings, Some(found.document.clone()), progress)
             .await?;
+        // Removed meanwhile, it is not brought back.
+        self.known_source(name)?;
         let before = self.tool_digests(&old.name)?;
         let changes = compare(&before, &indexed.staged);
         let named = named_origins(&indexed);
