@@ -7,6 +7,9 @@ WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/component
 GUESTS := $(CARGO_TARGET_DIR)/wasm32-wasip2/release
 RELEASE := $(CARGO_TARGET_DIR)/release
 CARGO ?= cargo
+# Built together, always: the features of shared dependencies, and so what of
+# them is compiled, follow from what is built in one go.
+PROGRAMS := -p executor-cli -p executor-upstreams -p executor-bench
 # Test components are WebAssembly alone: there is nothing of them to link here.
 NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile
 
@@ -33,12 +36,10 @@ fixtures: ## fetch the real documents that tests and demo use (pinned, checksumm
 
 build: components ## build the binary, with its components inside
 	@echo "== executor (release; the first build takes some minutes)"
-	@$(CARGO) build --quiet --release -p executor-cli
+	@$(CARGO) build --quiet --release $(PROGRAMS)
 	@echo "   $(RELEASE)/executor"
 
 demo: build fixtures ## add GitHub's real API (emulated on loopback) and run TypeScript against it
-	@echo "== the GitHub emulator"
-	@$(CARGO) build --quiet --release -p executor-upstreams --bin github-emulator
 	@tests/demo/demo.sh "$(RELEASE)" "$(EXECUTOR_FIXTURES)"
 
 run: build ## serve on 127.0.0.1:4788 with your own home
@@ -60,9 +61,8 @@ test: components guests fixtures ## everything that can fail
 	@echo "== tests"
 	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace $(NO_GUESTS)
 
-bench: build guests fixtures ## measure, beside the peers, and write a table
-	@$(CARGO) build --quiet --release -p executor-bench
-	@EXECUTOR_GUESTS="$(GUESTS)" "$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
+bench: build fixtures ## measure, and write a table
+	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
 
 conformance: ## the MCP conformance suites
 	@echo "There is no MCP surface yet: nothing to conform to."
