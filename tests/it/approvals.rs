@@ -151,14 +151,7 @@ async fn a_read_that_must_be_approved_is_not_sent_before() {
 async fn a_running_program_is_seen_and_can_be_cancelled() {
     let daemon = Daemon::start();
     daemon.execute("return 'warm'");
-    let home = daemon.home().to_owned();
-    let spin = std::thread::spawn(move || {
-        std::process::Command::new(env!("CARGO_BIN_EXE_executor"))
-            .args(["run", "--json", "-e", "while (true) {}"])
-            .env("EXECUTOR_HOME", home)
-            .output()
-            .unwrap()
-    });
+    let spin = daemon.run_beside(&["run", "--json", "-e", "while (true) {}"]);
     let begun = std::time::Instant::now();
     let id = loop {
         let list = daemon.run(&["executions", "list", "--json"]).json();

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use executor_upstreams::github::{self, Config, Emulator};
@@ -142,6 +143,13 @@ impl Daemon {
             stderr: String::from_utf8(output.stderr).unwrap(),
             status: output.status,
         }
+    }
+
+    /// Runs one command beside the test.
+    pub(crate) fn run_beside(&self, arguments: &[&str]) -> JoinHandle<Output> {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::null());
+        std::thread::spawn(move || command.output().unwrap())
     }
 
     /// Runs TypeScript and gives what the API says of it.

@@ -42,20 +42,14 @@ async fn a_write_under_way_at_a_kill_is_unknown_and_never_sent_again() {
     daemon.add_github(&emulator);
     daemon.run(&["policies", "add", "github.*", "allow"]).ok();
     emulator.fault(Fault::new("POST", ISSUES, FaultKind::SlowHeaders { delay_ms: 60_000 }));
-    let home = daemon.home().to_owned();
-    let run = std::thread::spawn(move || {
-        std::process::Command::new(env!("CARGO_BIN_EXE_executor"))
-            .args(["run", "-e", CREATE])
-            .env("EXECUTOR_HOME", home)
-            .output()
-    });
+    let run = daemon.run_beside(&["run", "-e", CREATE]);
     let begun = Instant::now();
     while emulator.ledger.matching("POST", ISSUES).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the request never came");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     daemon.kill();
-    run.join().unwrap().unwrap();
+    run.join().unwrap();
     emulator.clear_faults();
     daemon.serve();
 

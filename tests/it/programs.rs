@@ -60,14 +60,7 @@ fn an_endless_loop_ends_and_holds_up_nobody() {
     std::fs::write(daemon.home().join("config.toml"), "[limits]\nexecute_wall_seconds = 3\n").unwrap();
     daemon.serve();
     daemon.execute("return 'warm'");
-    let home = daemon.home().to_owned();
-    let spin = std::thread::spawn(move || {
-        std::process::Command::new(env!("CARGO_BIN_EXE_executor"))
-            .args(["run", "--json", "-e", "while (true) {}"])
-            .env("EXECUTOR_HOME", home)
-            .output()
-            .unwrap()
-    });
+    let spin = daemon.run_beside(&["run", "--json", "-e", "while (true) {}"]);
     let begun = Instant::now();
     let mut slowest = Duration::ZERO;
     while begun.elapsed() < Duration::from_secs(2) {
