@@ -1,0 +1,1 @@
+//! What can be seen of a daemon from outside: metrics, spans and logs.
