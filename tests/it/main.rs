@@ -8,6 +8,8 @@ mod components;
 mod daemon;
 mod documents;
 mod durability;
+mod http;
 mod main_job;
 mod programs;
 mod secrets;
+mod wire;

@@ -7,7 +7,7 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     audit, call, completions, component, config, connections, executions, explain, policies, resume, run,
-    serve, sources, tools, up, version,
+    serve, sources, tokens, tools, up, version,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -102,6 +102,11 @@ pub(crate) enum Command {
     Policies {
         #[command(subcommand)]
         action: policies::Action,
+    },
+    /// Make and revoke the tokens of clients
+    Tokens {
+        #[command(subcommand)]
+        action: tokens::Action,
     },
     /// Read and change the configuration
     Config {

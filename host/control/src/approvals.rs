@@ -4,11 +4,13 @@ use executor_runtime::{Call, Capture, RequestPreview};
 use executor_store::{Change, Digest, InteractionId, InteractionRow, PolicyRow};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::audit::audit_change;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::invoke::{Bound, preview_scope};
+use crate::page::{Page, PageQuery};
 use crate::policies::random;
 use crate::problem::Problem;
 use crate::resume::WAITING;
@@ -17,7 +19,7 @@ use crate::tool_error::{GateEnd, ToolError};
 use crate::workspace::Workspace;
 
 /// A question to a person.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct InteractionView {
     /// Its id.
     pub id: String,
@@ -106,6 +108,7 @@ impl Session {
             "execution": self.id().to_string(), "interaction": row.id.to_string(), "tool": bound.tool.path,
             "connection": bound.connection_key(), "rule": bound.decision.rule_id(),
         });
+        let told = record.clone();
         let changes = vec![
             Change::Intent(self.call_row(call)),
             Change::Ask(row),
@@ -113,6 +116,7 @@ impl Session {
         ];
         let written = self.write_synced(changes).await;
         written.map_err(|problem| ToolError::of_problem(&bound.tool.path, problem))?;
+        self.workspace.tell("approval.ask", || told);
         Err(GateEnd::Waiting)
     }
 
@@ -136,13 +140,14 @@ impl Workspace {
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn interactions(&self) -> Result<Vec<InteractionView>, Problem> {
+    pub fn interactions(&self, caller: &Caller, query: &PageQuery) -> Result<Page<InteractionView>, Problem> {
         let pending = self.executions().pending_interactions(500)?.into_iter();
         let waits = |row: &InteractionRow| {
             let execution = self.executions().execution(&row.execution).ok().flatten();
-            execution.is_some_and(|execution| execution.status == WAITING)
+            execution.is_some_and(|execution| execution.status == WAITING && caller.sees(&execution))
         };
-        Ok(pending.filter(waits).map(|row| interaction_view(&row)).collect())
+        let waiting = pending.filter(waits).map(|row| interaction_view(&row)).collect();
+        query.page(waiting, |view: &InteractionView| view.id.clone())
     }
 
     /// Where a call's requests could go: a source that is made anew with

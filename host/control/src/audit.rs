@@ -2,11 +2,13 @@
 //! changed unnoticed.
 
 use executor_store::{AuditRecord, Change};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::page::{PageQuery, cursor};
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
@@ -17,17 +19,30 @@ const TEXT_CHARS: usize = 200;
 const SECRET_WORDS: [&str; 8] =
     ["password", "passwd", "secret", "token", "api_key", "apikey", "credential", "private_key"];
 
+/// Which records to list.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct AuditQuery {
+    /// At most so many, 100 by default and 1,000 at most.
+    pub limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// Those after this number, in place of a cursor.
+    pub after: Option<u64>,
+}
+
 /// A page of the audit log.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditPage {
     /// Its records.
     pub items: Vec<AuditItem>,
-    /// Where the next page begins.
-    pub next: u64,
+    /// Where the next page begins; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// One record.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditItem {
     /// Its number in the chain.
     pub sequence: u64,
@@ -40,24 +55,30 @@ pub struct AuditItem {
 }
 
 impl Workspace {
-    /// The records after a number.
+    /// The records, oldest first.
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn audit(&self, after: u64, limit: usize) -> Result<AuditPage, Problem> {
-        let rows = self.executions().audit(after, limit.clamp(1, 1_000))?;
-        let next = rows.last().map_or(after, |row| row.sequence);
+    pub fn audit(&self, query: &AuditQuery) -> Result<AuditPage, Problem> {
+        let paging = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
+        let limit = paging.limit();
+        let after = paging.place()?.or(query.after).unwrap_or_default();
+        let mut rows = self.executions().audit(after, limit + 1)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next_cursor = more.then(|| rows.last().map(|row| cursor(row.sequence))).flatten();
         let item = |row: executor_store::AuditRow| AuditItem {
             sequence: row.sequence,
             at: rfc3339(row.at_ms),
             hash: row.hash.to_string(),
             record: serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)),
         };
-        Ok(AuditPage { items: rows.into_iter().map(item).collect(), next })
+        Ok(AuditPage { items: rows.into_iter().map(item).collect(), next_cursor })
     }
 
     /// Records a change of what there is or who may do what.
     pub(crate) async fn record(&self, caller: &Caller, what: &str, more: Value) -> Result<(), Problem> {
+        self.tell(what, || more.clone());
         let change = audit_change(self.shared.now_ms(), caller, what, more);
         Ok(self.executions().commit(vec![change]).await?)
     }

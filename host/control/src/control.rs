@@ -7,12 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_runtime::Runtime;
 use executor_store::{Cache, Home, HomeError, Installation, WorkspaceName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
+use crate::caller::Caller;
 use crate::clock::{Clock, rfc3339};
+use crate::events::{Events, Watch};
 use crate::loaded::Loaded;
+use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind, chain};
 use crate::settings::{SettingView, Settings};
+use crate::tokens::Tokens;
 use crate::workspace::Workspace;
 
 /// How to open a home.
@@ -36,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) loaded: Loaded,
+    pub(crate) tokens: Tokens,
+    pub(crate) events: Events,
     ready: AtomicBool,
     started_ms: i64,
 }
@@ -74,7 +82,7 @@ pub struct Control {
 }
 
 /// The daemon as a whole.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct InstallationView {
     /// The installation's id.
     pub id: String,
@@ -92,6 +100,21 @@ pub struct InstallationView {
     pub workspaces: Vec<String>,
 }
 
+/// One workspace.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct WorkspaceView {
+    /// Its name.
+    pub name: String,
+}
+
+/// A workspace to make.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddWorkspace {
+    /// Its name: lower-case letters, digits, `-` and `_`.
+    pub name: String,
+}
+
 impl Control {
     /// Opens a home and takes its lock. The first-party components are made
     /// ready in the background.
@@ -103,6 +126,7 @@ impl Control {
         let home = Home::open(&options.home).map_err(home_problem)?;
         let now_ms = options.clock.now_ms();
         let installation = Installation::open(&home, now_ms)?;
+        let tokens = Tokens::load(installation.tokens()?)?;
         let compiled = options.cache.unwrap_or_else(|| home.cache_directory().join("components"));
         let runtime = Runtime::new(&compiled).map_err(|error| Problem::internal(chain(&error)))?;
         let shared = Arc::new(Shared {
@@ -113,6 +137,8 @@ impl Control {
             settings: options.config,
             clock: options.clock,
             loaded: Loaded::default(),
+            tokens,
+            events: Events::default(),
             ready: AtomicBool::new(false),
             started_ms: now_ms,
         });
@@ -142,6 +168,38 @@ impl Control {
             let known: Vec<&str> = workspaces.keys().map(String::as_str).collect();
             Problem::not_found("workspace", name).hint(format!("there is: {}", known.join(", ")))
         })
+    }
+
+    /// The workspaces, by name.
+    ///
+    /// # Errors
+    /// When the cursor is none of this list.
+    pub fn workspaces(&self, query: &PageQuery) -> Result<Page<WorkspaceView>, Problem> {
+        let views = self.installation().workspaces.into_iter().map(|name| WorkspaceView { name }).collect();
+        query.page(views, |view: &WorkspaceView| view.name.clone())
+    }
+
+    /// Makes a workspace, empty.
+    ///
+    /// # Errors
+    /// When the name is none or taken.
+    pub async fn add_workspace(
+        &self,
+        caller: &Caller,
+        request: AddWorkspace,
+    ) -> Result<WorkspaceView, Problem> {
+        let name =
+            WorkspaceName::parse(&request.name).map_err(|error| Problem::invalid(error.to_string()))?;
+        if !self.shared.installation.add_workspace(&name, self.now_ms()).await? {
+            let message = format!("there is a workspace {name} already");
+            return Err(
+                Problem::new(ProblemKind::Conflict, "workspace-exists", message).hint("choose another name")
+            );
+        }
+        self.open_workspace(&name).await?;
+        let view = WorkspaceView { name: name.to_string() };
+        self.record(caller, "workspace.add", json!({"workspace": view.name})).await?;
+        Ok(view)
     }
 
     /// Resolves when the first-party components can be used. One that can't
@@ -214,7 +272,30 @@ impl Control {
         }
     }
 
+    /// What happens from now on, in every workspace.
+    pub fn watch(&self) -> Watch {
+        self.shared.events.watch()
+    }
+
+    /// The time, in milliseconds since the epoch, as everything here sees it.
+    pub fn now_ms(&self) -> i64 {
+        self.shared.now_ms()
+    }
+
+    /// Records a change of the installation in the log of every workspace: it
+    /// bears on each of them.
+    pub(crate) async fn record(&self, caller: &Caller, what: &str, more: Value) -> Result<(), Problem> {
+        for workspace in self.all_workspaces() {
+            workspace.record(caller, what, more.clone()).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    pub(crate) fn shared_arc(&self) -> &Arc<Shared> {
         &self.shared
     }
 

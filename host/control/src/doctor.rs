@@ -1,11 +1,12 @@
 //! What is well with a daemon and what is not.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::control::Control;
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Check {
     /// What.
     pub name: String,

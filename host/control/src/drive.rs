@@ -48,6 +48,7 @@ enum End {
 impl Session {
     /// Runs to the end or to a question, and records it.
     pub(crate) async fn drive(mut self, work: Work) -> Result<ExecutionView, Problem> {
+        self.tell("execution.running");
         match work {
             Work::Call => {
                 let session = Arc::new(self);
@@ -72,6 +73,17 @@ impl Session {
                 session.finish(program_end(run.end), run.usage).await
             }
         }
+    }
+
+    /// Tells whoever watches what became of it.
+    fn tell(&self, kind: &str) {
+        let row = &self.row;
+        self.workspace.tell(kind, || {
+            json!({
+                "execution": row.id.to_string(), "kind": row.kind, "title": row.title,
+                "surface": row.surface, "client": row.client,
+            })
+        });
     }
 
     /// A run that takes its time is on record while it runs, so that it can be
@@ -134,7 +146,8 @@ impl Session {
             at_ms,
         });
         self.write_synced(changes).await?;
-        self.workspace.execution(id.as_str()).await
+        self.tell("execution.waiting");
+        self.workspace.execution_view(id).await
     }
 
     async fn record_end(
@@ -177,8 +190,9 @@ impl Session {
                 executions.commit_behind(changes)?;
             }
         } else {
-            executions.commit_behind(vec![Change::Put(row.clone())])?;
+            executions.commit_behind(vec![Change::Put(Box::new(row.clone()))])?;
         }
+        self.tell(&format!("execution.{status}"));
         let mut view = row_view(row, spoken.logs, spoken.emitted, Vec::new(), spoken.wrote);
         view.usage = UsageView {
             fuel: usage.fuel,

@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 
 use crate::arguments::{self, ArgumentFault};
 use crate::audit::{audit_change, redacted};
+use crate::caller::{Caller, Capability};
 use crate::catalogue::Tool;
 use crate::components::Grant;
 use crate::policies::{Action, Decision, Subject};
+use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
 use crate::workspace::Workspace;
@@ -46,11 +48,16 @@ impl Workspace {
     /// about, and arguments are checked before anybody is bothered.
     pub(crate) fn bind_call(
         &self,
+        caller: &Caller,
         path: &str,
         args: &str,
         connection: Option<&str>,
     ) -> Result<Bound, ToolError> {
         let of_problem = |problem| ToolError::of_problem(path, problem);
+        caller.expect(Capability::Call).map_err(of_problem)?;
+        if !caller.has_tool(path) {
+            return Err(of_problem(outside_toolkit(caller, path)));
+        }
         let tool = self.tool(path).map_err(of_problem)?;
         let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
         if visible.action == Action::Block {
@@ -142,7 +149,8 @@ impl Session {
 
     /// Everything that comes before a call leaves.
     async fn admit(&self, call: &Call, path: &str, options: &CallOptions) -> Result<Admitted, GateEnd> {
-        let bound = self.workspace.bind_call(path, &call.args, options.connection.as_deref())?;
+        let bound =
+            self.workspace.bind_call(&self.caller, path, &call.args, options.connection.as_deref())?;
         let (scope, requests) = self.observed_scope(&bound)?;
         if bound.decision.action == Action::Approve {
             self.approval(call, &bound).await?;
@@ -320,6 +328,12 @@ fn request_view(record: &RequestRecord) -> Value {
         "method": record.method, "origin": record.origin, "path": record.path,
         "status": record.status, "error": record.error, "duration_us": record.duration_us,
     })
+}
+
+fn outside_toolkit(caller: &Caller, path: &str) -> Problem {
+    let message = format!("{path} is not in the toolkit of {}", caller.client);
+    Problem::new(ProblemKind::Denied, "denied", message)
+        .hint("`executor tokens list` shows what each token may call")
 }
 
 fn connection_key(tool: &Tool, row: &ConnectionRow) -> String {

@@ -4,6 +4,8 @@
 //! It knows no wire format, no wasmtime and no SQL. Every tool call from
 //! anywhere passes one function, `Session::call_tool` in `invoke.rs`.
 
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
+
 mod approvals;
 mod arguments;
 mod audit;
@@ -18,9 +20,13 @@ mod doctor;
 mod document;
 mod drive;
 mod dry_run;
+mod events;
 mod executions;
+mod inspect;
 mod invoke;
 mod loaded;
+mod once;
+mod page;
 mod pattern;
 mod policies;
 mod problem;
@@ -33,23 +39,28 @@ mod session;
 mod settings;
 mod signature;
 mod sources;
+mod tokens;
 mod tool_error;
 mod tools;
 mod trace;
 mod workspace;
 
 pub use approvals::InteractionView;
-pub use audit::{AuditItem, AuditPage};
+pub use audit::{AuditItem, AuditPage, AuditQuery};
 pub use auth::{AuthMethodView, VariableView};
-pub use caller::{Caller, Surface};
+pub use caller::{Caller, Capability, Surface};
 pub use clock::{Clock, SystemClock};
 pub use components::{AddComponent, ComponentView, Grant};
 pub use connections::{AddConnection, ConnectionCheck, ConnectionView};
-pub use control::{Control, InstallationView, Options};
+pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
 pub use doctor::Check;
 pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
-pub use executions::{CallTool, ExecutionError, ExecutionPage, ExecutionView, LogView, RunCode, UsageView};
+pub use events::{Event, Watch, Watched};
+pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
+pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use once::Once;
+pub use page::{Page, PageQuery};
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
@@ -58,6 +69,7 @@ pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
     SourceRefreshed, SourceView, WarningView,
 };
+pub use tokens::{AddToken, TokenAdded, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
 pub use trace::{CallView, TraceView};
 pub use workspace::Workspace;

@@ -9,10 +9,12 @@ use std::sync::{Arc, PoisonError};
 use executor_store::{Digest, PolicyId, PolicyRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::audit::audit_change;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::pattern::Pattern;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -21,7 +23,7 @@ use crate::workspace::Workspace;
 const LEVELS: [&str; 3] = ["organization", "workspace", "connection"];
 
 /// What a policy says; the later the stricter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// The call goes ahead.
@@ -47,7 +49,7 @@ impl Action {
 }
 
 /// One rule.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PolicyView {
     /// Its id.
     pub id: String,
@@ -74,7 +76,7 @@ pub struct PolicyView {
 }
 
 /// A rule to add.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddPolicy {
     /// The tools it is about: `github.issues.*`.
@@ -96,7 +98,7 @@ pub struct AddPolicy {
 }
 
 /// What the policies say of one tool.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PolicyTest {
     /// The tool.
     pub path: String,
@@ -112,7 +114,7 @@ pub struct PolicyTest {
 }
 
 /// What one level says.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct LevelView {
     /// The level.
     pub level: &'static str,
@@ -227,22 +229,40 @@ impl Workspace {
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn policies(&self) -> Result<Vec<PolicyView>, Problem> {
-        Ok(self.rules().0.iter().map(|rule| policy_view(rule.action, &rule.row)).collect())
+    pub fn policies(&self, query: &PageQuery) -> Result<Page<PolicyView>, Problem> {
+        let views = self.rules().0.iter().map(|rule| policy_view(rule.action, &rule.row)).collect();
+        query.page(views, |view: &PolicyView| view.id.clone())
     }
 
     /// Adds a rule.
     ///
     /// # Errors
     /// When the pattern or the level is none.
-    pub async fn add_policy(&self, caller: &Caller, request: AddPolicy) -> Result<PolicyView, Problem> {
+    pub async fn add_policy(
+        &self,
+        caller: &Caller,
+        request: AddPolicy,
+        once: Option<Once>,
+    ) -> Result<PolicyView, Problem> {
+        if let Some(id) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let rules = self.rules();
+            let known = rules.0.iter().find(|rule| rule.row.id.as_str() == id);
+            return known
+                .map(|rule| policy_view(rule.action, &rule.row))
+                .ok_or_else(|| Problem::not_found("policy", &id));
+        }
         let row = self.policy_row(caller, request)?;
-        self.write_policy(caller, row).await
+        self.write_policy(caller, row, once).await
     }
 
-    pub(crate) async fn write_policy(&self, caller: &Caller, row: PolicyRow) -> Result<PolicyView, Problem> {
+    pub(crate) async fn write_policy(
+        &self,
+        caller: &Caller,
+        row: PolicyRow,
+        once: Option<Once>,
+    ) -> Result<PolicyView, Problem> {
         let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
-        self.store.put_policy(row.clone()).await?;
+        self.store.put_policy(row.clone(), once.map(Once::into_store)).await?;
         self.reload_policies()?;
         let what = json!({
             "policy": row.id.to_string(), "pattern": row.pattern, "action": row.action,
@@ -311,10 +331,7 @@ impl Workspace {
             return Err(Problem::not_found("policy", id).hint("`executor policies list` shows them"));
         }
         self.reload_policies()?;
-        self.executions()
-            .commit(vec![audit_change(self.shared.now_ms(), caller, "policy.remove", json!({"policy": id}))])
-            .await?;
-        Ok(())
+        self.record(caller, "policy.remove", json!({"policy": id})).await
     }
 
     /// Says which rule decides of a tool.

@@ -13,9 +13,10 @@ use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::audit::audit_change;
-use crate::caller::Caller;
+use crate::caller::{Caller, Capability};
 use crate::drive::Work;
 use crate::executions::{ExecutionError, ExecutionView};
 use crate::problem::{Problem, ProblemKind};
@@ -32,7 +33,7 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) const WAITING: &str = "waiting_for_interaction";
 
 /// A person's answer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
     /// What they said.
@@ -49,7 +50,7 @@ pub struct Resume {
 }
 
 /// What a person can say to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ResumeAction {
     /// Do it.
@@ -68,7 +69,7 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
-        if request.action == ResumeAction::Accept && !caller.may_approve {
+        if request.action == ResumeAction::Accept && !caller.may(Capability::Approve) {
             return Err(Problem::new(
                 ProblemKind::Denied,
                 "approval-not-yours",
@@ -76,12 +77,15 @@ impl Workspace {
             )
             .hint(format!("on a terminal: executor resume {id} --accept")));
         }
-        let id = self.known_execution(id)?.id;
+        if request.remember {
+            caller.expect(Capability::Manage)?;
+        }
+        let id = self.visible_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;
         let row = self.known_execution(id.as_str())?;
         let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
-            return self.execution(id.as_str()).await;
+            return self.execution_view(&id).await;
         };
         if request.action == ResumeAction::Cancel {
             drop(claim);
@@ -126,18 +130,18 @@ impl Workspace {
     ) -> Result<ExecutionView, Problem> {
         match self.answer(caller, chosen, request).await {
             Ok(()) => {}
-            Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution(row.id.as_str()).await,
+            Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution_view(&row.id).await,
             Err(problem) => return Err(problem),
         }
         if request.action == ResumeAction::Accept
             && request.remember
             && let Some(rule) = self.rule_from(caller, chosen)
-            && let Err(problem) = self.write_policy(caller, rule).await
+            && let Err(problem) = self.write_policy(caller, rule, None).await
         {
             tracing::warn!(%problem, execution = %row.id, "the rule of an approval was not written");
         }
         let id = row.id.clone();
-        match self.replay(caller, row, sandbox).await {
+        match self.replay(row, sandbox).await {
             Ok(view) => Ok(view),
             Err(problem) => self.give_up(&id, caller, &problem).await,
         }
@@ -145,7 +149,6 @@ impl Workspace {
 
     async fn replay(
         &self,
-        caller: &Caller,
         row: ExecutionRow,
         sandbox: Option<Arc<Sandbox>>,
     ) -> Result<ExecutionView, Problem> {
@@ -157,7 +160,8 @@ impl Workspace {
             }
         };
         let (past, logs, emitted) = (recalled.past, recalled.logs, recalled.emitted);
-        Session::again(self.this(), caller.clone(), row, past, logs, emitted).drive(work).await
+        let caller = Caller::of_execution(&row)?;
+        Session::again(self.this(), caller, row, past, logs, emitted).drive(work).await
     }
 
     async fn answer(
@@ -172,6 +176,7 @@ impl Workspace {
             "execution": chosen.execution.to_string(), "interaction": chosen.id.to_string(),
             "answer": status, "remember": request.remember,
         });
+        let told = record.clone();
         let changes = vec![
             Change::Answer {
                 interaction: chosen.id.clone(),
@@ -192,7 +197,9 @@ impl Workspace {
         self.executions().commit(changes).await.map_err(|error| match error {
             StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
             other => other.into(),
-        })
+        })?;
+        self.tell("approval.answer", || told);
+        Ok(())
     }
 
     /// The engine that an execution began with.
@@ -214,7 +221,7 @@ impl Workspace {
     /// # Errors
     /// When there is none of that id, or it has ended.
     pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
-        let id = self.known_execution(id)?.id;
+        let id = self.visible_execution(caller, id)?.id;
         self.running.abort(&id).await;
         let _claim = self.running.claim(&id).await;
         self.executions().written().await?;
@@ -237,7 +244,8 @@ impl Workspace {
             StoreError::Conflict { .. } => ended("meanwhile"),
             other => other.into(),
         })?;
-        self.execution(id.as_str()).await
+        self.tell("execution.cancelled", || json!({"execution": id.to_string()}));
+        self.execution_view(&id).await
     }
 
     /// Settles an execution that can't go on by no fault of its program.
@@ -255,7 +263,8 @@ impl Workspace {
             ..ExecutionError::default()
         };
         self.executions().commit(self.last_changes(id, caller, "failed", &error)?).await?;
-        self.execution(id.as_str()).await
+        self.tell("execution.failed", || json!({"execution": id.to_string()}));
+        self.execution_view(id).await
     }
 
     /// What ends an execution from outside: its questions are withdrawn, what
@@ -306,13 +315,13 @@ impl Workspace {
     /// it is now. A daemon that ends says nothing: its next start does.
     async fn once_settled(&self, id: &ExecutionId) -> Result<ExecutionView, Problem> {
         for _ in 0..SETTLE_TRIES {
-            let view = self.execution(id.as_str()).await?;
+            let view = self.execution_view(id).await?;
             if view.status != "running" {
                 return Ok(view);
             }
             tokio::time::sleep(SETTLE_PAUSE).await;
         }
-        self.execution(id.as_str()).await
+        self.execution_view(id).await
     }
 
     /// Runs an execution in a task of its own and waits for its end: it goes

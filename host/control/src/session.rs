@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::executions::LogView;
+use crate::once::Once;
 use crate::problem::Problem;
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
 use crate::tools::{DescribeOptions, ToolQuery};
@@ -118,6 +119,13 @@ impl Session {
         Ok(queued.await?)
     }
 
+    /// Records, synced, that this execution was begun under a key.
+    pub(crate) async fn begin_once(&self, once: Option<Once>) -> Result<(), Problem> {
+        let Some(once) = once else { return Ok(()) };
+        let change = Change::Once { once: once.into_store(), id: self.id().clone() };
+        self.write_synced(vec![change]).await
+    }
+
     /// The changes, after the execution's own record where it has none yet:
     /// an execution that calls nothing is recorded once, at its end. They are
     /// queued under the same lock, so that the record is first in the queue.
@@ -125,7 +133,7 @@ impl Session {
         if std::mem::replace(&mut state.recorded, true) {
             return changes;
         }
-        let mut all = vec![Change::Put(self.row.clone())];
+        let mut all = vec![Change::Put(Box::new(self.row.clone()))];
         all.extend(changes);
         all
     }
@@ -204,12 +212,12 @@ impl Session {
     async fn builtin(&self, word: &str, args: &str) -> Result<String, Problem> {
         let workspace = &self.workspace;
         match word {
-            "search" => json(&workspace.search_tools(parse::<ToolQuery>(args)?).await?),
+            "search" => json(&workspace.search_tools(&self.caller, parse::<ToolQuery>(args)?).await?),
             "describe" => {
                 let request = parse::<DescribeRequest>(args)?;
                 let path = request.path.strip_prefix("tools.").unwrap_or(&request.path);
                 let options = DescribeOptions { type_name: request.type_name, depth: request.depth };
-                json(&workspace.describe_tool(path, options).await?)
+                json(&workspace.describe_tool(&self.caller, path, options).await?)
             }
             _ => json(&workspace.sources()?),
         }

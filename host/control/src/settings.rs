@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemKind};
 
@@ -57,7 +58,7 @@ impl Default for StorageSettings {
 }
 
 /// One setting, as `executor config` shows it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SettingView {
     /// `limits.execute_memory_mib`
     pub key: String,

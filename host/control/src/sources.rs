@@ -11,12 +11,15 @@ use executor_runtime::{
 use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::components::Grant;
 use crate::document::{DocumentInput, Found};
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
@@ -24,7 +27,7 @@ use crate::workspace::Workspace;
 const CONFIDENCE: u8 = 30;
 
 /// Something that may become a source.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceInput {
     /// A URL to fetch.
@@ -39,7 +42,7 @@ pub struct SourceInput {
 }
 
 /// A source to add.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSource {
     /// A URL to fetch.
@@ -69,7 +72,7 @@ pub struct AddSource {
 }
 
 /// What a document was found to be.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DetectionView {
     /// The kind of source it would be.
     pub kind: String,
@@ -88,7 +91,7 @@ pub struct DetectionView {
 }
 
 /// A source in a line.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceView {
     /// Its name.
     pub name: String,
@@ -114,7 +117,7 @@ pub struct SourceView {
 }
 
 /// A source in full.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceDetail {
     /// In a line.
     #[serde(flatten)]
@@ -137,7 +140,7 @@ pub struct SourceDetail {
 }
 
 /// Something that was left out of a source.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WarningView {
     /// The tool it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +152,7 @@ pub struct WarningView {
 }
 
 /// A source that was added.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceAdded {
     /// The source.
     pub source: SourceDetail,
@@ -160,7 +163,7 @@ pub struct SourceAdded {
 }
 
 /// A source that was indexed anew.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceRefreshed {
     /// The source.
     pub source: SourceView,
@@ -175,7 +178,7 @@ pub struct SourceRefreshed {
 }
 
 /// How far an index is.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ProgressView {
     /// Done.
     pub done: u64,
@@ -203,6 +206,14 @@ impl Workspace {
     /// When they can't be read.
     pub fn sources(&self) -> Result<Vec<SourceView>, Problem> {
         self.store.sources()?.into_iter().map(|row| self.source_view(&row)).collect()
+    }
+
+    /// A page of the sources.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub fn sources_page(&self, query: &PageQuery) -> Result<Page<SourceView>, Problem> {
+        query.page(self.sources()?, |view: &SourceView| view.name.clone())
     }
 
     /// One source in full.
@@ -233,9 +244,14 @@ impl Workspace {
         &self,
         caller: &Caller,
         request: AddSource,
+        once: Option<Once>,
         progress: ProgressSink,
     ) -> Result<SourceAdded, Problem> {
         let begun = Instant::now();
+        if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let source = self.source(&name)?;
+            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0 });
+        }
         self.shared.check_disk()?;
         let hosts = parse_hosts(&request.allow_hosts)?;
         if let Some(name) = &request.name {
@@ -281,7 +297,7 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
-        self.store.replace_source(row.clone(), indexed.staged).await?;
+        self.store.replace_source(row.clone(), indexed.staged, once.map(Once::into_store)).await?;
         self.catalogue.forget();
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
         self.record(caller, "source.add", what).await?;
@@ -337,7 +353,7 @@ impl Workspace {
         let has_base = row.settings.contains("\"base_url\"");
         let new_origins =
             named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
-        self.store.replace_source(row.clone(), indexed.staged).await?;
+        self.store.replace_source(row.clone(), indexed.staged, None).await?;
         self.catalogue.forget();
         let (added, removed, changed) = changes;
         let what =

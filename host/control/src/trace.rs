@@ -3,7 +3,9 @@
 use executor_store::CallRow;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
+use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::executions::ExecutionView;
 use crate::problem::Problem;
@@ -14,7 +16,7 @@ use crate::workspace::Workspace;
 const OUTCOME_BYTES: usize = 64 * 1024;
 
 /// An execution and its calls.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct TraceView {
     /// The execution.
     pub execution: ExecutionView,
@@ -23,7 +25,7 @@ pub struct TraceView {
 }
 
 /// One call.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallView {
     /// The step it was made in.
     pub scope: u64,
@@ -56,9 +58,9 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is none of that id.
-    pub async fn trace(&self, id: &str) -> Result<TraceView, Problem> {
-        let execution = self.execution(id).await?;
-        let row = self.known_execution(id)?;
+    pub async fn trace(&self, caller: &Caller, id: &str) -> Result<TraceView, Problem> {
+        let execution = self.execution(caller, id).await?;
+        let row = self.visible_execution(caller, id)?;
         let running = execution.status == "running";
         let calls = self.executions().journal(&row.id)?;
         Ok(TraceView { calls: calls.into_iter().map(|call| call_view(call, running)).collect(), execution })

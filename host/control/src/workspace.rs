@@ -4,6 +4,7 @@ use std::sync::{Arc, RwLock, Weak};
 
 use executor_runtime::{Adapter, Compiler, Identity, Sandbox, Share};
 use executor_store::{Digest, Executions, WorkspaceName};
+use serde_json::Value;
 
 use crate::catalogue::Catalogue;
 use crate::control::Shared;
@@ -48,6 +49,13 @@ impl Workspace {
     /// Itself, for what runs on after the call that began it.
     pub(crate) fn this(&self) -> Arc<Self> {
         self.this.upgrade().expect("a workspace is only reached through its Arc")
+    }
+
+    /// Tells whoever watches.
+    pub(crate) fn tell(&self, kind: &str, about: impl FnOnce() -> Value) {
+        if self.shared.events.watched() {
+            self.shared.events.tell(kind, Some(self.name.as_str()), self.shared.now_ms(), about());
+        }
     }
 
     pub(crate) fn executions(&self) -> &Executions {

@@ -6,28 +6,40 @@
 
 use std::net::SocketAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Uri};
+use executor_control::{Caller, Surface};
 
 use crate::http::Failure;
 use crate::listen::ServeError;
 
-/// Answers whether a text is the owner's token.
-type TokenCheck = Box<dyn Fn(&str) -> bool + Send + Sync>;
+/// Answers who shows a text; nothing where it is nobody's token.
+type Authenticate = Box<dyn Fn(&str, &Asking) -> Option<Caller> + Send + Sync>;
+
+/// How a request says that it comes.
+pub(crate) struct Asking<'a> {
+    /// What its client calls itself.
+    pub(crate) client: &'a str,
+    /// What it asks.
+    pub(crate) surface: Surface,
+}
+
+/// <https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What a request over TCP has to show.
 pub(crate) struct Access {
     /// In lower case, as `Host` has them.
     hosts: Vec<String>,
     origins: Vec<String>,
-    token_matches: TokenCheck,
+    authenticate: Authenticate,
 }
 
 impl Access {
     pub(crate) fn new(
         address: SocketAddr,
         allow_hosts: &[String],
-        token_matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        authenticate: impl Fn(&str, &Asking) -> Option<Caller> + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
         let port = address.port();
         let mut hosts = Vec::new();
@@ -55,7 +67,7 @@ impl Access {
         }
         let origins =
             hosts.iter().flat_map(|host| [format!("http://{host}"), format!("https://{host}")]).collect();
-        Ok(Self { hosts, origins, token_matches: Box::new(token_matches) })
+        Ok(Self { hosts, origins, authenticate: Box::new(authenticate) })
     }
 
     /// Refuses a request that was made for another site, or by one.
@@ -73,21 +85,24 @@ impl Access {
             return Err(Failure::host_denied("the request's target names no host of this daemon"));
         }
         let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
-        if headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(ours)) {
-            Ok(())
-        } else {
-            Err(Failure::origin_denied())
+        if !headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(ours)) {
+            return Err(Failure::origin_denied());
         }
+        // What a browser says of itself (Fetch Metadata), where it does: a
+        // form or an image of another site sends no Origin.
+        let own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+        if headers.get_all(SEC_FETCH_SITE).iter().all(own) { Ok(()) } else { Err(Failure::origin_denied()) }
     }
 
-    /// Refuses a request without the owner's token.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Failure> {
+    /// Who shows a token; refuses a request that shows none, or one that is
+    /// nobody's.
+    pub(crate) fn caller(&self, headers: &HeaderMap, asking: &Asking) -> Result<Caller, Failure> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let (Some(authorization), None) = (given.next(), given.next()) else {
             return Err(Failure::unauthorized());
         };
         let token = authorization.to_str().ok().and_then(bearer).ok_or_else(Failure::unauthorized)?;
-        if (self.token_matches)(token) { Ok(()) } else { Err(Failure::unauthorized()) }
+        (self.authenticate)(token, asking).ok_or_else(Failure::unauthorized)
     }
 }
 
@@ -129,11 +144,13 @@ fn checked(name: &str) -> Option<WithPort> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     fn access(address: &str, allow: &[&str]) -> Result<Access, ServeError> {
         let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
-        Access::new(address.parse().unwrap(), &allow, |token| token == "right")
+        let known = |token: &str, asking: &Asking| {
+            (token == "right").then(|| Caller::owner(asking.client, asking.surface))
+        };
+        Access::new(address.parse().unwrap(), &allow, known)
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -197,6 +214,11 @@ mod tests {
             check(&[host, ("origin", origin)], "/", false);
         }
         check(&[host, ("origin", "http://localhost:4788"), ("origin", "http://evil.test")], "/", false);
+        for (site, expect) in
+            [("none", true), ("same-origin", true), ("same-site", false), ("cross-site", false)]
+        {
+            check(&[host, ("sec-fetch-site", site)], "/", expect);
+        }
     }
 
     #[test]
@@ -217,7 +239,8 @@ mod tests {
     #[test]
     fn the_token_is_taken_as_a_bearer_alone() {
         let access = access("127.0.0.1:1", &[]).unwrap();
-        let allowed = |pairs: &[(&'static str, &str)]| access.check_token(&headers(pairs)).is_ok();
+        let asking = Asking { client: "test", surface: Surface::Http };
+        let allowed = |pairs: &[(&'static str, &str)]| access.caller(&headers(pairs), &asking).is_ok();
         assert!(allowed(&[("authorization", "Bearer right")]));
         assert!(allowed(&[("authorization", "bearer right")]));
         for wrong in ["Bearer wrong", "Bearer", "Basic right", "right", "Bearer right x", "", "Bearer \u{e9}"]

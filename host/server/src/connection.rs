@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, HeaderValue, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, Request, Response};
 use axum::response::IntoResponse;
 use executor_control::{Caller, Surface};
@@ -21,8 +22,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tower_service::Service;
 
-use crate::access::Access;
-use crate::http::{Failure, HEALTH};
+use crate::access::{Access, Asking};
+use crate::http::{EVENTS, Failure, HEALTH, Tickets};
 
 /// How long a client may take to send a request's head, and how long a
 /// connection may lie idle.
@@ -33,6 +34,10 @@ const HEAD_LIMIT_BYTES: usize = 64 * 1024;
 const CLIENT_LIMIT: usize = 64;
 /// By which a client says what it is.
 const CLIENT_HEADER: &str = "x-executor-client";
+
+/// Where MCP is served.
+const MCP: &str = "/mcp";
+const MCP_BELOW: &str = "/mcp/";
 
 /// Which way a connection came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,7 @@ pub(crate) enum Transport {
 pub(crate) struct Door {
     pub(crate) access: Access,
     pub(crate) router: Router,
+    pub(crate) tickets: Arc<Tickets>,
 }
 
 /// Serves a connection to its end. When `stop` turns true the request that
@@ -57,8 +63,7 @@ pub(crate) async fn serve(
     transport: Transport,
     mut stop: watch::Receiver<bool>,
 ) {
-    let usual = Arc::new(caller(transport, None));
-    let service = service_fn(move |request| answer(door.clone(), transport, usual.clone(), request));
+    let service = service_fn(move |request| answer(door.clone(), transport, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -85,22 +90,25 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 async fn answer(
     door: Arc<Door>,
     transport: Transport,
-    usual: Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let answer = AssertUnwindSafe(enter(&door, transport, usual, request)).catch_unwind().await;
-    Ok(match answer {
+    let answer = AssertUnwindSafe(enter(&door, transport, request)).catch_unwind().await;
+    let mut response = match answer {
         Ok(Ok(response)) => response,
         Ok(Err(failure)) => failure.into_response(),
         Err(panic) => panicked(panic.as_ref()).into_response(),
-    })
+    };
+    // No page shows any of it as its own, whatever it holds.
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    Ok(response)
 }
 
 /// Checks who asks, before anything looks at what is asked.
 async fn enter<B>(
     door: &Door,
     transport: Transport,
-    usual: Arc<Caller>,
     mut request: Request<B>,
 ) -> Result<Response<Body>, Failure>
 where
@@ -109,32 +117,48 @@ where
 {
     if transport == Transport::Tcp {
         door.access.check_site(request.uri(), request.headers())?;
-        if request.uri().path() != HEALTH {
-            door.access.check_token(request.headers())?;
-        }
     }
-    let caller = match client(request.headers()) {
-        Some(client) => Arc::new(caller(transport, Some(client))),
-        None => usual,
-    };
-    request.extensions_mut().insert(caller);
+    if let Some(caller) = caller(door, transport, &request)? {
+        request.extensions_mut().insert(caller);
+    }
     let answered = door.router.clone().call(request.map(Body::new)).await;
     Ok(answered.unwrap_or_else(|never| match never {}))
 }
 
-fn caller(transport: Transport, client: Option<&str>) -> Caller {
+/// Who asks; nobody, where a route is for anybody. Whoever shows a token is
+/// its client, also a process of the owner's own: that is how one gives away
+/// what it may do.
+fn caller<B>(
+    door: &Door,
+    transport: Transport,
+    request: &Request<B>,
+) -> Result<Option<Arc<Caller>>, Failure> {
+    let (path, headers) = (request.uri().path(), request.headers());
+    let asking = asking(transport, path, headers);
+    if headers.contains_key(AUTHORIZATION) {
+        return door.access.caller(headers, &asking).map(|caller| Some(Arc::new(caller)));
+    }
+    if transport == Transport::Unix {
+        return Ok(Some(Arc::new(Caller::owner(asking.client, asking.surface))));
+    }
+    match path {
+        HEALTH => Ok(None),
+        EVENTS => {
+            let query = request.uri().query().unwrap_or_default();
+            let ticket = query.split('&').find_map(|pair| pair.strip_prefix("ticket="));
+            ticket.and_then(|ticket| door.tickets.redeem(ticket)).map(Some).ok_or_else(Failure::unauthorized)
+        }
+        _ => Err(Failure::unauthorized()),
+    }
+}
+
+fn asking<'a>(transport: Transport, path: &str, headers: &'a HeaderMap) -> Asking<'a> {
     let (surface, usual) = match transport {
+        _ if path == MCP || path.starts_with(MCP_BELOW) => (Surface::Mcp, "mcp"),
         Transport::Tcp => (Surface::Http, "http"),
         Transport::Unix => (Surface::Cli, "cli"),
     };
-    // Whoever holds the owner's token, or is the owner's own process, is the
-    // owner, who may approve.
-    Caller {
-        account: "local".to_owned(),
-        client: client.unwrap_or(usual).to_owned(),
-        surface,
-        may_approve: true,
-    }
+    Asking { client: client(headers).unwrap_or(usual), surface }
 }
 
 fn client(headers: &HeaderMap) -> Option<&str> {
@@ -160,7 +184,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::test_routes;
+    use crate::http::{Need, test_routes};
     use axum::http::{HeaderValue, StatusCode};
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -169,8 +193,11 @@ mod tests {
     const ADDRESS: &str = "127.0.0.1:4788";
 
     fn door(router: Router) -> Door {
-        let access = Access::new(ADDRESS.parse().unwrap(), &[], |token| token == "right").unwrap();
-        Door { access, router }
+        let known = |token: &str, asking: &Asking| {
+            (token == "right").then(|| Caller::owner(asking.client, asking.surface))
+        };
+        let access = Access::new(ADDRESS.parse().unwrap(), &[], known).unwrap();
+        Door { access, router, tickets: Arc::default() }
     }
 
     async fn ask(
@@ -186,9 +213,8 @@ mod tests {
             let value = format!("Bearer {token}");
             request.headers_mut().insert("authorization", value.parse().unwrap());
         }
-        let usual = Arc::new(caller(transport, None));
         let door = door(router);
-        let answer = enter(&door, transport, usual, request).await;
+        let answer = enter(&door, transport, request).await;
         answer.unwrap_or_else(IntoResponse::into_response).status()
     }
 
@@ -201,11 +227,16 @@ mod tests {
     async fn every_route_answers_401_without_a_token() {
         let routes = test_routes();
         assert!(routes.len() > 30, "the table has {} routes", routes.len());
-        for (method, path) in routes {
-            let expect = if path == HEALTH { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
-            for token in [None, Some("wrong"), Some("")] {
-                let status = ask(open(), &method, &path, token, Transport::Tcp).await;
-                assert_eq!(status, expect, "{method} {path} {token:?}");
+        for (method, path, need) in routes {
+            let open_to_all = need == Need::Nothing;
+            assert_eq!(open_to_all, path == HEALTH, "{path} is open to everybody");
+            let expect = if open_to_all { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            assert_eq!(ask(open(), &method, &path, None, Transport::Tcp).await, expect, "{method} {path}");
+            for token in ["wrong", ""] {
+                for transport in [Transport::Tcp, Transport::Unix] {
+                    let status = ask(open(), &method, &path, Some(token), transport).await;
+                    assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {token:?}");
+                }
             }
             assert_eq!(ask(open(), &method, &path, Some("right"), Transport::Tcp).await, StatusCode::OK);
             assert_eq!(ask(open(), &method, &path, None, Transport::Unix).await, StatusCode::OK);
@@ -268,8 +299,12 @@ mod tests {
         assert_eq!(named(""), None);
         assert_eq!(named(&"x".repeat(65)), None);
         assert_eq!(named("\u{e9}"), None);
-        let unix = caller(Transport::Unix, None);
-        assert_eq!((unix.client.as_str(), unix.surface), ("cli", Surface::Cli));
-        assert_eq!(caller(Transport::Tcp, Some("x")).client, "x");
+        let unnamed = HeaderMap::new();
+        let unix = asking(Transport::Unix, "/v1/tools", &unnamed);
+        assert_eq!((unix.client, unix.surface), ("cli", Surface::Cli));
+        for path in ["/mcp", "/mcp/default"] {
+            assert_eq!(asking(Transport::Unix, path, &unnamed).surface, Surface::Mcp);
+        }
+        assert_eq!(asking(Transport::Tcp, "/mcpx", &unnamed).surface, Surface::Http);
     }
 }

@@ -13,8 +13,9 @@ mod http;
 mod listen;
 mod options;
 mod server;
+mod tls;
 
 pub use holder::{PortHolder, port_holder};
 pub use listen::ServeError;
-pub use options::{DEFAULT_PORT, Port, PortError, ServeOptions};
+pub use options::{DEFAULT_PORT, Port, PortError, Sealing, ServeOptions};
 pub use server::{Server, serve};

@@ -13,17 +13,21 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use crate::access::Access;
 use crate::connection::{self, Door, Transport};
-use crate::http::{App, router};
+use crate::http::{App, Tickets, router};
 use crate::listen::{self, ServeError};
-use crate::options::ServeOptions;
+use crate::options::{Sealing, ServeOptions};
+use crate::tls;
 
 /// Connections at once; more wait until one ends.
 const CONNECTION_LIMIT: usize = 4096;
 /// What running requests get when the daemon is to end.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a client may take over a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a connection could not be taken, as when the process has
 /// too many files open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -31,9 +35,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A daemon whose sockets are open: connections wait until it serves.
 pub struct Server {
     tcp: TcpListener,
+    tls: Option<TlsAcceptor>,
     unix: UnixListener,
     socket: PathBuf,
-    address: SocketAddr,
+    url: String,
     door: Arc<Door>,
     stop: watch::Sender<bool>,
 }
@@ -60,28 +65,36 @@ impl Server {
     /// The address is not loopback, the port or the socket is taken or
     /// refused, or an allowed host is no name.
     pub async fn bind(control: Control, options: ServeOptions) -> Result<Self, ServeError> {
-        let tcp = listen::tcp(options.host, options.port).await?;
+        let tls = match &options.sealing {
+            Sealing::Tls { certificate, key } => Some(tls::acceptor(certificate, key)?),
+            Sealing::Nothing | Sealing::Proxy => None,
+        };
+        let sealed = options.sealing != Sealing::Nothing;
+        let tcp = listen::tcp(options.host, options.port, sealed).await?;
         let asked = SocketAddr::new(options.host, 0);
         let address = tcp.local_addr().map_err(|source| ServeError::Address { address: asked, source })?;
         let checking = control.clone();
-        let access = Access::new(address, &options.allow_hosts, move |token| checking.token_matches(token))?;
+        let access = Access::new(address, &options.allow_hosts, move |token, asking| {
+            checking.authenticate(token, asking.client, asking.surface)
+        })?;
         let socket = control.socket();
         let unix = listen::unix(&socket).await?;
         let (stop, _) = watch::channel(false);
-        let url = format!("http://{address}");
+        let url = format!("{}://{address}", if tls.is_some() { "https" } else { "http" });
+        let tickets = Arc::<Tickets>::default();
         let note = json!({
             "pid": std::process::id(), "address": url, "socket": socket.display().to_string(),
             "version": env!("CARGO_PKG_VERSION"),
         });
         control.write_status(&note.to_string());
-        let app = App { control, address: url, stop: stop.clone() };
-        let door = Arc::new(Door { access, router: router(Arc::new(app)) });
-        Ok(Self { tcp, unix, socket, address, door, stop })
+        let app = App { control, address: url.clone(), stop: stop.clone(), tickets: tickets.clone() };
+        let door = Arc::new(Door { access, router: router(Arc::new(app)), tickets });
+        Ok(Self { tcp, tls, unix, socket, url, door, stop })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Where it listens: `http://127.0.0.1:4788`.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Serves until `shutdown` resolves or somebody posts `/v1/shutdown`.
@@ -130,12 +143,17 @@ impl Server {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
-        connections.spawn(connection::serve(
-            self.door.clone(),
-            stream,
-            Transport::Tcp,
-            self.stop.subscribe(),
-        ));
+        let (door, stop) = (self.door.clone(), self.stop.subscribe());
+        match self.tls.clone() {
+            None => connections.spawn(connection::serve(door, stream, Transport::Tcp, stop)),
+            Some(tls) => connections.spawn(async move {
+                match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => connection::serve(door, stream, Transport::Tcp, stop).await,
+                    Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+                    Err(_) => tracing::debug!("a TLS handshake took too long"),
+                }
+            }),
+        };
     }
 
     fn take_unix(&self, connections: &mut JoinSet<()>, stream: UnixStream) {

@@ -21,6 +21,7 @@ use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::home::Home;
 use crate::identifiers::{ExecutionId, InteractionId};
+use crate::once::{self, Once, OnceRow};
 use crate::writer::{Durability, Health, Job};
 
 /// A workspace's executions. Clones share the file.
@@ -36,7 +37,7 @@ pub struct Executions {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// Records an execution, or replaces the record that has its id.
-    Put(ExecutionRow),
+    Put(Box<ExecutionRow>),
     /// Records how an execution ended.
     Settle {
         /// Which.
@@ -142,6 +143,14 @@ pub enum Change {
     },
     /// Appends to the audit chain.
     Audit(AuditRecord),
+    /// Remembers what was created under an idempotency key; a conflict where
+    /// something was.
+    Once {
+        /// The key.
+        once: Once,
+        /// The execution.
+        id: ExecutionId,
+    },
 }
 
 impl Executions {
@@ -186,6 +195,14 @@ impl Executions {
     /// The writer has stopped, or the disk is full.
     pub async fn synced(&self) -> Result<()> {
         self.barrier(Durability::Synced).await
+    }
+
+    /// The execution that was begun under a key.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn once(&self, once: &Once) -> Result<Option<OnceRow>> {
+        self.read("looking for an idempotency key", |connection| once::get(connection, once))
     }
 
     /// How the writer is doing.
@@ -257,12 +274,13 @@ impl Change {
                 interactions::answer(connection, interaction, expected, &answered)
             }
             Self::Audit(record) => audit::append(connection, record),
+            Self::Once { once, id } => once::put(connection, Some(once), id.as_str()),
         }
     }
 
     /// Whether SQLite undoes it as a whole by itself.
     fn is_one_statement(&self) -> bool {
-        !matches!(self, Self::Audit(_))
+        !matches!(self, Self::Audit(_) | Self::Once { .. })
     }
 
     /// The memory that its texts hold, about.
@@ -280,6 +298,7 @@ impl Change {
             Self::Ask(row) => row.request.len() + row.message.len(),
             Self::Answer { answer, .. } => of(answer.as_ref()),
             Self::Audit(record) => record.body.len(),
+            Self::Once { once, .. } => once.key.len(),
             Self::Status { .. } | Self::Delivery { .. } => 0,
         };
         texts + size_of::<Self>()

@@ -103,6 +103,12 @@ identifier!(
     "an execution"
 );
 identifier!(
+    /// One token of a client.
+    TokenId,
+    "tok_",
+    "a token"
+);
+identifier!(
     /// One question to a person.
     InteractionId,
     "int_",

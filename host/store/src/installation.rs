@@ -8,12 +8,15 @@ use crate::database::{Database, Plan};
 use crate::error::{Fault, Result, StoreError};
 use crate::home::Home;
 use crate::names::WorkspaceName;
+use crate::once;
 use crate::secret_key::SecretKey;
 use crate::secrets;
 use crate::sql;
+use crate::tokens;
 use crate::writer::{Health, SyncPolicy};
 
-const PLAN: Plan = Plan { steps: &[FORMAT_1], page_bytes: 4096, sync: SyncPolicy::Always };
+const PLAN: Plan =
+    Plan { steps: &[FORMAT_1, tokens::TABLE, once::TABLE], page_bytes: 4096, sync: SyncPolicy::Always };
 
 const FORMAT_1: &str = "
 CREATE TABLE installation (
@@ -204,7 +207,7 @@ mod tests {
         connection.pragma_update(None, "user_version", 9).unwrap();
         drop(connection);
         let error = Installation::open(&home, 6).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 9, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 9, known: 3, .. }), "{error}");
         assert!(error.to_string().contains("executor.db"), "{error}");
     }
 }

@@ -23,11 +23,13 @@ mod home;
 mod identifiers;
 mod installation;
 mod names;
+mod once;
 mod secret_key;
 mod secrets;
 mod sql;
 #[cfg(test)]
 mod testing;
+mod tokens;
 mod workspace;
 mod writer;
 
@@ -43,11 +45,13 @@ pub use executions::{
     AuditFault, AuditRecord, AuditRow, CallRow, Change, ExecutionRow, Executions, InteractionRow, OutputRow,
 };
 pub use home::{Home, HomeError, lock_owner};
-pub use identifiers::{ExecutionId, IdentifierError, InteractionId, PolicyId, SecretId};
+pub use identifiers::{ExecutionId, IdentifierError, InteractionId, PolicyId, SecretId, TokenId};
 pub use installation::Installation;
 pub use names::{ConnectionName, NameError, SourceName, WorkspaceName};
+pub use once::{Once, OnceRow};
 pub use secret_key::SecretValue;
 pub use secrets::SecretLabel;
+pub use tokens::TokenRow;
 pub use workspace::{
     AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
     WarningRow, Workspace,

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::digest::Digest;
 use crate::error::Fault;
-use crate::identifiers::{ExecutionId, InteractionId, PolicyId, SecretId};
+use crate::identifiers::{ExecutionId, InteractionId, PolicyId, SecretId, TokenId};
 use crate::names::{ConnectionName, SourceName, WorkspaceName};
 
 macro_rules! text_columns {
@@ -28,7 +28,16 @@ macro_rules! text_columns {
     };
 }
 
-text_columns!(WorkspaceName, ConnectionName, SourceName, ExecutionId, InteractionId, SecretId, PolicyId);
+text_columns!(
+    WorkspaceName,
+    ConnectionName,
+    SourceName,
+    ExecutionId,
+    InteractionId,
+    SecretId,
+    PolicyId,
+    TokenId
+);
 
 impl ToSql for Digest {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

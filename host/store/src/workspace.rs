@@ -25,6 +25,7 @@ use crate::executions::Executions;
 use crate::files;
 use crate::home::Home;
 use crate::names::WorkspaceName;
+use crate::once::{self, Once, OnceRow};
 use crate::writer::Health;
 
 /// An open workspace. Clones share its files; it is opened once a process.
@@ -81,6 +82,14 @@ impl Workspace {
     /// How the writer of `workspace.db` is doing.
     pub fn health(&self) -> Health {
         self.inner.database.writer().health()
+    }
+
+    /// What was created under a key in this workspace's own file.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn once(&self, once: &Once) -> Result<Option<OnceRow>> {
+        self.read("looking for an idempotency key", |connection| once::get(connection, once))
     }
 
     fn read<T>(

@@ -16,6 +16,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sources;
 pub(crate) mod status;
+pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod up;
 pub(crate) mod version;
@@ -40,6 +41,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Resume(arguments) => resume::run(context, &arguments),
         Command::Executions { action } => executions::run(context, action),
         Command::Policies { action } => policies::run(context, action),
+        Command::Tokens { action } => tokens::run(context, action),
         Command::Config { action } => config::run(context, &action),
         Command::Component { action } => component::run(context, action),
         Command::Audit { action } => audit::run(context, action),

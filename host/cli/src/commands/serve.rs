@@ -1,11 +1,12 @@
 //! `executor serve`: the daemon itself.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use executor_control::{Control, Options, SystemClock};
-use executor_server::{DEFAULT_PORT, Port, ServeOptions, Server};
+use executor_server::{DEFAULT_PORT, Port, Sealing, ServeOptions, Server};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -18,7 +19,7 @@ pub(super) const DEFAULT_LOG: &str = "info";
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The address to listen on; loopback alone for now
+    /// The address to listen on; others than loopback only with TLS
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
     /// The port, or `auto` for any that is free [default: 4788] [env: EXECUTOR_PORT]
@@ -27,6 +28,15 @@ pub(crate) struct ServeArguments {
     /// One more name that requests may come by, as a proxy or /etc/hosts gives it
     #[arg(long, value_name = "NAME[:PORT]")]
     allow_host: Vec<String>,
+    /// The certificate to speak TLS with, a PEM file with those that lead to its root
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A proxy in front of the daemon speaks TLS; name its host by --allow-host
+    #[arg(long, conflicts_with = "tls_cert")]
+    behind_proxy: bool,
     /// Leave the terminal: how the daemon is started by other commands
     #[arg(long, hide = true)]
     background: bool,
@@ -42,6 +52,7 @@ pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit,
         host: host(&arguments.host)?,
         port: port(context, arguments.port)?,
         allow_hosts: arguments.allow_host.clone(),
+        sealing: sealing(arguments),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -69,11 +80,7 @@ async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure
             return Err(bind_failure(context, &error));
         }
     };
-    context.output.say(&format!(
-        "listening on http://{} and {}",
-        server.address(),
-        control.socket().display()
-    ));
+    context.output.say(&format!("listening on {} and {}", server.url(), control.socket().display()));
     server.serve(ended()).await;
     control.close().await;
     context.output.say("ended");
@@ -87,6 +94,14 @@ fn bind_failure(context: &Context, error: &executor_server::ServeError) -> Failu
             .hint(format!("choose another port: `{}`", context.command("serve --port auto")))
             .hint("EXECUTOR_PORT=auto lets every command that starts the daemon do so"),
         _ => failure,
+    }
+}
+
+fn sealing(arguments: &ServeArguments) -> Sealing {
+    match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(certificate), Some(key)) => Sealing::Tls { certificate: certificate.clone(), key: key.clone() },
+        _ if arguments.behind_proxy => Sealing::Proxy,
+        _ => Sealing::Nothing,
     }
 }
 

@@ -8,11 +8,12 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
-use executor_control::Caller;
+use executor_control::{Caller, Once};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::App;
 use super::failure::Failure;
 
 /// Bytes of a body, where nothing large is sent.
@@ -21,6 +22,10 @@ pub(super) const BODY_LIMIT_BYTES: usize = 2 * 1024 * 1024;
 pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// By which a client says that two requests are one
+/// (draft-ietf-httpapi-idempotency-key-header).
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Who asks: put there by the door.
 pub(super) struct Who(pub(super) Arc<Caller>);
@@ -75,6 +80,35 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
         check_media_type(&parts.headers)?;
         let bytes = read(&parts.headers, body, LIMIT).await?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// A JSON body that creates something, once under an `Idempotency-Key`.
+pub(super) struct Creation<T, const LIMIT: usize = BODY_LIMIT_BYTES>(pub(super) T, pub(super) Option<Once>);
+
+/// A creation from a body that may carry a document or a component.
+pub(super) type LargeCreation<T> = Creation<T, LARGE_BODY_LIMIT_BYTES>;
+
+impl<T: DeserializeOwned + Send, const LIMIT: usize> FromRequest<Arc<App>> for Creation<T, LIMIT> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let bytes = read(&parts.headers, body, LIMIT).await?;
+        let value = parse(&bytes)?;
+        let mut keys = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let key = match (keys.next(), keys.next()) {
+            (None, _) => return Ok(Self(value, None)),
+            (Some(key), None) => String::from_utf8_lossy(key.as_bytes()).into_owned(),
+            (Some(_), Some(_)) => {
+                return Err(Failure::invalid_request("a request has one Idempotency-Key".to_owned()));
+            }
+        };
+        let place = format!("{} {}", parts.method, parts.uri.path());
+        let Who(caller) = Who::from_request_parts(&mut parts, app).await?;
+        let once = Once::new(&caller, &key, &[place.as_bytes(), &bytes], app.control.now_ms())?;
+        Ok(Self(value, Some(once)))
     }
 }
 

@@ -5,25 +5,34 @@ mod components;
 mod connections;
 mod decode;
 mod encode;
+mod events;
 mod executions;
 mod failure;
 mod health;
 mod installation;
+mod needs;
+mod openapi;
 mod policies;
+mod route;
 mod sources;
 mod stream;
+mod tickets;
+mod tokens;
 mod tools;
+mod workspaces;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::handler::Handler;
-use axum::http::Method;
-use axum::routing::{MethodFilter, MethodRouter, on};
 use executor_control::Control;
 use tokio::sync::watch;
 
+pub(crate) use events::PATH as EVENTS;
 pub(crate) use failure::Failure;
+#[cfg(test)]
+pub(crate) use route::Need;
+pub(crate) use route::Route;
+pub(crate) use tickets::Tickets;
 
 /// The one route that needs no token.
 pub(crate) const HEALTH: &str = "/v1/health";
@@ -35,31 +44,7 @@ pub(crate) struct App {
     pub(crate) address: String,
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
-}
-
-/// One row of the table.
-struct Route {
-    method: Method,
-    path: &'static str,
-    handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>>>,
-}
-
-impl Route {
-    fn get<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::GET, path, handler)
-    }
-
-    fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::POST, path, handler)
-    }
-
-    fn delete<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::DELETE, path, handler)
-    }
-
-    fn new<T: 'static>(method: Method, path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self { method, path, handler: Box::new(|filter| on(filter, handler)) }
-    }
+    pub(crate) tickets: Arc<Tickets>,
 }
 
 /// Every route there is.
@@ -67,6 +52,8 @@ fn routes() -> Vec<Route> {
     let groups = [
         health::routes(),
         installation::routes(),
+        openapi::routes(),
+        workspaces::routes(),
         sources::routes(),
         connections::routes(),
         tools::routes(),
@@ -74,6 +61,8 @@ fn routes() -> Vec<Route> {
         policies::routes(),
         components::routes(),
         audit::routes(),
+        tokens::routes(),
+        events::routes(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -82,8 +71,8 @@ fn routes() -> Vec<Route> {
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
-        let filter = MethodFilter::try_from(route.method).expect("the table has common methods alone");
-        router = router.route(route.path, (route.handler)(filter));
+        let (path, method) = route.serve();
+        router = router.route(path, method);
     }
     router
         .fallback(|| async { Failure::no_route() })
@@ -91,8 +80,12 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// Method and a path of every route, its parameters filled in.
+/// Method, a path with its parameters filled in, and who may come in, of
+/// every route.
 #[cfg(test)]
-pub(crate) fn test_routes() -> Vec<(String, String)> {
-    routes().iter().map(|route| (route.method.to_string(), route.path.replace(['{', '}'], ""))).collect()
+pub(crate) fn test_routes() -> Vec<(String, String, Need)> {
+    routes()
+        .iter()
+        .map(|route| (route.method.to_string(), route.path.replace(['{', '}'], ""), route.need))
+        .collect()
 }

@@ -3,39 +3,55 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use executor_control::AddPolicy;
+use axum::http::StatusCode;
+use executor_control::{AddPolicy, PageQuery, PolicyTest, PolicyView};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::decode::{Json, Segments, Who};
-use super::encode::{Answer, created, items, nothing, ok};
+use super::decode::{Creation, Json, Parameters, Segments, Who};
+use super::encode::{Answer, created, nothing, ok};
 use super::{App, Route};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/v1/workspaces/{workspace}/policies", list),
-        Route::post("/v1/workspaces/{workspace}/policies", add),
-        Route::post("/v1/workspaces/{workspace}/policies/test", test),
-        Route::delete("/v1/workspaces/{workspace}/policies/{id}", remove),
+        Route::get("/v1/workspaces/{workspace}/policies", "The rules, in their order", list)
+            .query::<PageQuery>()
+            .gives_page::<PolicyView>(),
+        Route::post("/v1/workspaces/{workspace}/policies", "Add a rule", add)
+            .takes::<AddPolicy>()
+            .once()
+            .gives::<PolicyView>(StatusCode::CREATED),
+        Route::post("/v1/workspaces/{workspace}/policies/test", "Which rule decides of a tool", test)
+            .takes::<TestRequest>()
+            .gives::<PolicyTest>(StatusCode::OK),
+        Route::delete("/v1/workspaces/{workspace}/policies/{id}", "Remove a rule", remove).gives_nothing(),
     ]
 }
 
-async fn list(State(app): State<Arc<App>>, Segments(workspace): Segments<String>) -> Answer {
-    items(app.control.workspace(&workspace)?.policies()?)
+async fn list(
+    State(app): State<Arc<App>>,
+    Segments(workspace): Segments<String>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&workspace)?.policies(&query)?)
 }
 
 async fn add(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Segments(workspace): Segments<String>,
-    Json(request): Json<AddPolicy>,
+    Creation(request, once): Creation<AddPolicy>,
 ) -> Answer {
-    created(&app.control.workspace(&workspace)?.add_policy(&caller, request).await?)
+    created(&app.control.workspace(&workspace)?.add_policy(&caller, request, once).await?)
 }
 
-#[derive(Debug, Deserialize)]
+/// What to ask the rules.
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TestRequest {
+    /// A tool.
     path: String,
+    /// A connection of its source, by name.
     connection: Option<String>,
 }
 

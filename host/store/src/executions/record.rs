@@ -49,6 +49,10 @@ pub struct ExecutionRow {
     pub memory_bytes: u64,
     /// Whether its result or output was cut.
     pub truncated: bool,
+    /// The id of the token that began it; none: a session of its account.
+    pub token: Option<String>,
+    /// The patterns of the tools that it may call, as a JSON list; none: all.
+    pub toolkit: Option<String>,
 }
 
 impl ExecutionRow {
@@ -71,7 +75,7 @@ impl Executions {
         self.read("reading an execution", |connection| {
             let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                 settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
-                source_map, input, result FROM executions WHERE id = ?1";
+                source_map, input, result, token, toolkit FROM executions WHERE id = ?1";
             sql::first(connection, sql, [id], read_row)
         })
     }
@@ -95,14 +99,14 @@ impl Executions {
             Some(status) => {
                 let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                     settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
-                    NULL, NULL, NULL FROM executions WHERE status = ?3 AND id < ?1
+                    NULL, NULL, NULL, token, toolkit FROM executions WHERE status = ?3 AND id < ?1
                     ORDER BY id DESC LIMIT ?2";
                 sql::all(connection, sql, params![before, limit, status], read_row)
             }
             None => {
                 let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                     settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
-                    NULL, NULL, NULL FROM executions WHERE id < ?1
+                    NULL, NULL, NULL, token, toolkit FROM executions WHERE id < ?1
                     ORDER BY id DESC LIMIT ?2";
                 sql::all(connection, sql, params![before, limit], read_row)
             }
@@ -118,7 +122,7 @@ impl Executions {
         self.read("reading unsettled executions", |connection| {
             let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                 settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
-                source_map, input, result FROM executions
+                source_map, input, result, token, toolkit FROM executions
                 WHERE status IN ('pending', 'running') ORDER BY id";
             sql::all(connection, sql, [], read_row)
         })
@@ -146,15 +150,17 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ExecutionRow, Faul
         source_map: row.get()?,
         input: row.get()?,
         result: row.get()?,
+        token: row.get()?,
+        toolkit: row.get()?,
     })
 }
 
 pub(super) fn put(connection: &Connection, row: &ExecutionRow) -> std::result::Result<(), Fault> {
     let sql = "INSERT OR REPLACE INTO executions (id, kind, status, surface, client, account,
         title, created_ms, changed_ms, settled_ms, error, fuel, memory_bytes, truncated, engine,
-        code, compiled, source_map, input, result)
+        code, compiled, source_map, input, result, token, toolkit)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ifnull(?9, ?8), ?9, ?10, ?11, ?12, ?13, ?14,
-        ?15, ?16, ?17, ?18, ?19)";
+        ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
     let params = params![
         row.id,
         row.kind,
@@ -175,6 +181,8 @@ pub(super) fn put(connection: &Connection, row: &ExecutionRow) -> std::result::R
         row.source_map,
         row.input,
         row.result,
+        row.token,
+        row.toolkit,
     ];
     sql::execute(connection, sql, params)?;
     Ok(())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::database::Plan;
+use crate::once;
 use crate::writer::SyncPolicy;
 
 /// So long a commit that nobody waits for may stay unsynced
@@ -10,7 +11,7 @@ use crate::writer::SyncPolicy;
 const SYNC_DELAY: Duration = Duration::from_millis(40);
 
 pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1],
+    steps: &[FORMAT_1, once::TABLE, FORMAT_3],
     page_bytes: 4096,
     sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
@@ -108,4 +109,11 @@ CREATE TABLE audit_head (
     hash BLOB NOT NULL
 ) STRICT;
 INSERT INTO audit_head VALUES (0, zeroblob(32));
+";
+
+/// Whose token began an execution, and which tools that may call: both hold
+/// for whatever is done in its name later.
+const FORMAT_3: &str = "
+ALTER TABLE executions ADD COLUMN token TEXT;
+ALTER TABLE executions ADD COLUMN toolkit TEXT;
 ";

@@ -32,6 +32,8 @@ fn execution(time: i64, status: &str) -> ExecutionRow {
         fuel: 0,
         memory_bytes: 0,
         truncated: false,
+        token: None,
+        toolkit: None,
     }
 }
 
@@ -103,7 +105,7 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     let row = execution(5, "running");
-    executions.commit(vec![Change::Put(row.clone())]).await.unwrap();
+    executions.commit(vec![Change::Put(Box::new(row.clone()))]).await.unwrap();
     assert_eq!(executions.execution(&id(5)).unwrap(), Some(row.clone()));
     let moved = |expected: &str, status: &str| Change::Status {
         id: id(5),
@@ -142,7 +144,7 @@ async fn a_list_is_newest_first_pages_and_filters() {
     let executions = open(&home);
     for time in 1..=9 {
         let status = if time % 2 == 0 { "running" } else { "failed" };
-        executions.commit_behind(vec![Change::Put(execution(time, status))]).unwrap();
+        executions.commit_behind(vec![Change::Put(Box::new(execution(time, status)))]).unwrap();
     }
     executions.written().await.unwrap();
     let times =
@@ -230,13 +232,16 @@ async fn values_and_output_keep_what_was_first() {
 async fn a_second_answer_is_a_conflict_and_undoes_its_own_transaction_alone() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
-    let asked = vec![Change::Put(execution(1, "running")), Change::Ask(question(1))];
+    let asked = vec![Change::Put(Box::new(execution(1, "running"))), Change::Ask(question(1))];
     executions.commit(asked).await.unwrap();
     assert_eq!(executions.pending_interactions(5).unwrap(), [question(1)]);
     let first = executions.commit(vec![answer(1, "accepted"), audit("first")]);
-    let second =
-        executions.commit(vec![audit("second"), Change::Put(execution(2, "running")), answer(1, "declined")]);
-    let third = executions.commit(vec![Change::Put(execution(3, "running")), audit("third")]);
+    let second = executions.commit(vec![
+        audit("second"),
+        Change::Put(Box::new(execution(2, "running"))),
+        answer(1, "declined"),
+    ]);
+    let third = executions.commit(vec![Change::Put(Box::new(execution(3, "running"))), audit("third")]);
     first.await.unwrap();
     let error = second.await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
@@ -352,7 +357,7 @@ fn what_was_acknowledged_survives_the_death_of_the_process() {
 fn write_and_abort(path: &Path) -> ! {
     let executions = open(&Home::open(path).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let put = |time| Change::Put(execution(time, "running"));
+    let put = |time| Change::Put(Box::new(execution(time, "running")));
     for time in 1..=100 {
         executions.commit_behind(vec![put(time)]).unwrap();
     }
@@ -369,7 +374,7 @@ fn closing_writes_what_still_waits() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     for time in 1..=500 {
-        executions.commit_behind(vec![Change::Put(execution(time, "running"))]).unwrap();
+        executions.commit_behind(vec![Change::Put(Box::new(execution(time, "running")))]).unwrap();
     }
     drop(executions);
     let count = open(&home).read("counting", |connection| {

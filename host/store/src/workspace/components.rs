@@ -5,6 +5,7 @@ use rusqlite::params;
 use super::Workspace;
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, bits, json};
 
 /// One pinned component. Its bytes are the home's
@@ -36,7 +37,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The database could not be written.
-    pub async fn put_component(&self, row: ComponentRow) -> Result<()> {
+    pub async fn put_component(&self, row: ComponentRow, once: Option<Once>) -> Result<()> {
         self.write("pinning a component", move |connection| {
             let sql = "INSERT OR REPLACE INTO components (name, digest, world, kind, size,
                 first_party, imports, granted, added_ms)
@@ -53,7 +54,7 @@ impl Workspace {
                 row.added_ms
             ];
             sql::execute(connection, sql, params)?;
-            Ok(())
+            once::put(connection, once.as_ref(), &row.name)
         })
         .await
     }

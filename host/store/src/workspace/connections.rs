@@ -6,6 +6,7 @@ use super::{Workspace, sources};
 use crate::error::{Fault, Result};
 use crate::identifiers::SecretId;
 use crate::names::{ConnectionName, SourceName};
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, json};
 
 /// One connection. The secrets themselves are the installation's.
@@ -32,7 +33,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`crate::StoreError::NotFound`] when there is no such source.
-    pub async fn put_connection(&self, row: ConnectionRow) -> Result<()> {
+    pub async fn put_connection(&self, row: ConnectionRow, once: Option<Once>) -> Result<()> {
         self.write("adding a connection", move |connection| {
             let source = sources::number(connection, &row.source)?;
             let sql = "INSERT OR REPLACE INTO connections (source, name, methods, variables,
@@ -47,7 +48,7 @@ impl Workspace {
                 row.created_ms
             ];
             sql::execute(connection, sql, params)?;
-            Ok(())
+            once::put(connection, once.as_ref(), &format!("{}/{}", row.source, row.name))
         })
         .await
     }

@@ -6,6 +6,7 @@ use super::{Staged, Workspace, tools};
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
 use crate::names::SourceName;
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, bits, json};
 
 /// One source.
@@ -59,11 +60,12 @@ impl Workspace {
     /// # Errors
     /// [`crate::StoreError::Conflict`] when a name is staged twice. After any
     /// error the old source is as it was.
-    pub async fn replace_source(&self, row: SourceRow, staged: Staged) -> Result<()> {
+    pub async fn replace_source(&self, row: SourceRow, staged: Staged, once: Option<Once>) -> Result<()> {
         self.write("replacing a source", move |connection| {
             let id = put(connection, &row)?;
             tools::clear(connection, id)?;
-            tools::put(connection, id, &staged)
+            tools::put(connection, id, &staged)?;
+            once::put(connection, once.as_ref(), row.name.as_str())
         })
         .await
     }

@@ -170,6 +170,26 @@ impl Workspace {
         })
     }
 
+    /// Schemas that others of the source refer to, by name: at most `limit`,
+    /// those after the name `after`.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn definitions(
+        &self,
+        source: &SourceName,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, String)>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read("listing definitions", |connection| {
+            let sql = "SELECT definitions.name, body FROM definitions
+                JOIN sources ON sources.id = definitions.source
+                WHERE sources.name = ?1 AND definitions.name > ?2 ORDER BY definitions.name LIMIT ?3";
+            sql::all(connection, sql, params![source, after, limit], |row| Ok((row.get()?, row.get()?)))
+        })
+    }
+
     /// The ways to authenticate with a source, the preferred one first.
     ///
     /// # Errors
