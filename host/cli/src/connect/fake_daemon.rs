@@ -51,7 +51,9 @@ fn answer(stream: UnixStream, state: &Mutex<State>, meanwhile: &Meanwhile) {
     let mut state = state.lock().unwrap();
     state.requests.push(request.clone());
     let (status, answer) = match request.split_once(' ').unwrap() {
-        ("GET", "/v1/tokens") => ("200 OK", json!({ "items": state.tokens })),
+        // What is asked for is always on a second page.
+        ("GET", "/v1/tokens") => ("200 OK", json!({ "items": [], "next_cursor": "second" })),
+        ("GET", "/v1/tokens?cursor=second") => ("200 OK", json!({ "items": state.tokens })),
         ("POST", "/v1/tokens") => {
             meanwhile();
             let token: Value = serde_json::from_slice(&body).unwrap();

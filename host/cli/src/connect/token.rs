@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::record;
-use crate::api::{Api, path};
+use crate::api::{Api, path, query};
 use crate::failure::Failure;
 use crate::view::list;
 
@@ -39,11 +39,25 @@ pub(crate) fn plan(
     tools: &[String],
     rotate: bool,
 ) -> Result<Plan, Failure> {
-    let answer = api.get(&path(&["tokens"]))?;
-    let standing = list(&answer.value, "items").iter().find(|token| token["name"] == label);
+    let standing = standing(api, label)?;
     let in_file =
         fs::metadata(file(home, label)).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
-    Ok(decide(standing, in_file, tools, rotate))
+    Ok(decide(standing.as_ref(), in_file, tools, rotate))
+}
+
+/// The token of this name.
+fn standing(api: &Api<'_>, label: &str) -> Result<Option<Value>, Failure> {
+    let mut cursor = None;
+    loop {
+        let page = api.get(&(path(&["tokens"]) + &query(&[("cursor", cursor)])))?.value;
+        if let Some(token) = list(&page, "items").iter().find(|token| token["name"] == label) {
+            return Ok(Some(token.clone()));
+        }
+        cursor = page["next_cursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            return Ok(None);
+        }
+    }
 }
 
 fn decide(standing: Option<&Value>, in_file: bool, tools: &[String], rotate: bool) -> Plan {
@@ -125,8 +139,7 @@ fn store(file: &Path, secret: &str) -> io::Result<()> {
 /// # Errors
 /// The daemon refuses; the file is still there then.
 pub(crate) fn revoke(api: &Api<'_>, home: &Path, label: &str) -> Result<bool, Failure> {
-    let answer = api.get(&path(&["tokens"]))?;
-    let standing = list(&answer.value, "items").iter().any(|token| token["name"] == label);
+    let standing = standing(api, label)?.is_some();
     if standing {
         api.delete(&path(&["tokens", label]))?;
     }
