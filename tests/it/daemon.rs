@@ -121,7 +121,8 @@ impl Daemon {
         process.wait().unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// A command on this home, with nothing of the test's own environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_executor"));
         command
             .args(arguments)

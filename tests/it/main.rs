@@ -5,6 +5,7 @@
 
 mod approvals;
 mod components;
+mod connect;
 mod daemon;
 mod documents;
 mod durability;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    audit, call, completions, component, config, connections, executions, explain, policies, resume, run,
-    serve, sources, tokens, tools, up, version,
+    audit, call, completions, component, config, connect, connections, executions, explain, policies, resume,
+    run, serve, sources, tokens, tools, up, version,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -78,6 +78,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: sources::Action,
     },
+    /// Make executor known to Claude Code, Cursor and other MCP clients
+    Connect(connect::ConnectArguments),
     /// Add and manage the credentials of sources
     Connections {
         #[command(subcommand)]

@@ -21,6 +21,14 @@ pub(crate) struct Environment {
     pub(crate) data_home: Option<PathBuf>,
     /// `HOME`.
     pub(crate) user_home: Option<PathBuf>,
+    /// `PATH`.
+    pub(crate) search_path: Option<OsString>,
+    /// `XDG_CONFIG_HOME`.
+    pub(crate) config_home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`: where Claude Code keeps its configuration.
+    pub(crate) claude_config: Option<PathBuf>,
+    /// `CODEX_HOME`.
+    pub(crate) codex_home: Option<PathBuf>,
     /// `NO_COLOR` is set and not empty (no-color.org).
     pub(crate) no_color: bool,
     /// `CLICOLOR_FORCE` is set and not `0`.
@@ -41,6 +49,10 @@ impl Environment {
             port: text("EXECUTOR_PORT"),
             data_home: path("XDG_DATA_HOME"),
             user_home: path("HOME"),
+            search_path: std::env::var_os("PATH").filter(|value| !value.is_empty()),
+            config_home: path("XDG_CONFIG_HOME"),
+            claude_config: path("CLAUDE_CONFIG_DIR"),
+            codex_home: path("CODEX_HOME"),
             no_color: is("NO_COLOR", |value| !value.is_empty()),
             force_color: is("CLICOLOR_FORCE", |value| !value.is_empty() && value != "0"),
             dumb_terminal: is("TERM", |value| value == "dumb"),
@@ -57,7 +69,7 @@ impl Environment {
         let home = match (chosen, &self.data_home, &self.user_home) {
             (Some(home), _, _) => home,
             (None, Some(data), _) if data.is_absolute() => data.join("executor"),
-            (None, _, Some(user)) => user.join(".local/share/executor"),
+            (None, _, Some(user)) => user.join(DEFAULT_HOME),
             (None, _, None) => {
                 return Err(Failure::usage("there is no home to use: neither HOME nor EXECUTOR_HOME is set")
                     .hint("say where executor keeps its data: --home DIRECTORY"));
@@ -66,7 +78,16 @@ impl Environment {
         std::path::absolute(&home)
             .map_err(|error| Failure::usage(format!("{} can't be the home: {error}", home.display())))
     }
+
+    /// The home of a program that has `HOME` alone of this environment, as
+    /// one that a desktop started.
+    pub(crate) fn bare_home(&self) -> Option<PathBuf> {
+        self.user_home.as_ref().map(|user| user.join(DEFAULT_HOME))
+    }
 }
+
+/// Where the home is in the user's.
+const DEFAULT_HOME: &str = ".local/share/executor";
 
 /// A variable that the user named: `--set VAR=env:NAME`.
 ///
@@ -83,7 +104,12 @@ pub(crate) fn variable(name: &str) -> Result<String, Failure> {
     })
 }
 
-/// Where this very program is, to start it again as the daemon.
+/// The directory that the command was typed in.
+pub(crate) fn current_directory() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// Where this very program is, for another to start it.
 pub(crate) fn own_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

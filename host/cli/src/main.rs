@@ -6,6 +6,7 @@ mod api;
 mod arguments;
 mod browse;
 mod commands;
+mod connect;
 mod context;
 mod credentials;
 mod daemon;

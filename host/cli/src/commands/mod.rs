@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod component;
 pub(crate) mod config;
+pub(crate) mod connect;
 pub(crate) mod connections;
 pub(crate) mod doctor;
 pub(crate) mod down;
@@ -34,6 +35,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Status => status::run(context),
         Command::Doctor => doctor::run(context),
         Command::Sources { action } => sources::run(context, action),
+        Command::Connect(arguments) => connect::run(context, &arguments),
         Command::Connections { action } => connections::run(context, action),
         Command::Tools { action } => tools::run(context, action),
         Command::Call(arguments) => call::run(context, arguments),
