@@ -7,7 +7,7 @@ use executor_upstreams::plain::{self, Answer, Routes};
 
 use crate::daemon::Daemon;
 
-fn guest(name: &str) -> String {
+pub(crate) fn guest(name: &str) -> String {
     let directory = std::env::var_os("EXECUTOR_GUESTS").map_or_else(
         || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../wasm32-wasip2/release"),
         PathBuf::from,

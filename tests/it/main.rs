@@ -11,6 +11,7 @@ mod documents;
 mod durability;
 mod http;
 mod main_job;
+mod people;
 mod programs;
 mod secrets;
 mod wire;

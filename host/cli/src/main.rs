@@ -14,6 +14,7 @@ mod environment;
 mod execution;
 mod failure;
 mod flags;
+mod form;
 mod http;
 mod input;
 mod nearest;

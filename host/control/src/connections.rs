@@ -12,6 +12,7 @@ use crate::auth::AuthMethod;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
+use crate::invoke::Bound;
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::policies::random;
@@ -295,12 +296,11 @@ impl Workspace {
         }))
     }
 
-    /// The scope of a call of this tool.
-    pub(crate) fn scope(&self, tool: &Tool, connection: Option<&ConnectionRow>) -> Result<Scope, Problem> {
-        let source = self.known_source(tool.source.as_str())?;
-        let mut scope = self.reach(&source)?;
-        if let Some(connection) = connection {
-            scope.credential = self.credential(tool, connection)?;
+    /// Where a call may go, and what is placed into its requests.
+    pub(crate) fn scope(&self, bound: &Bound) -> Result<Scope, Problem> {
+        let mut scope = self.reach(&bound.source)?;
+        if let Some(connection) = &bound.connection {
+            scope.credential = self.credential(&bound.tool, connection)?;
         }
         Ok(scope)
     }

@@ -9,6 +9,7 @@ use executor_runtime::Runtime;
 use executor_store::{Cache, Home, HomeError, Installation, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::task::AbortHandle;
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
@@ -79,6 +80,8 @@ impl Shared {
 pub struct Control {
     shared: Arc<Shared>,
     workspaces: Arc<Mutex<HashMap<String, Arc<Workspace>>>>,
+    /// Ends what keeps house.
+    keeping: Arc<Mutex<Option<AbortHandle>>>,
 }
 
 /// The daemon as a whole.
@@ -142,12 +145,15 @@ impl Control {
             ready: AtomicBool::new(false),
             started_ms: now_ms,
         });
-        let control = Self { shared, workspaces: Arc::default() };
+        let control = Self { shared, workspaces: Arc::default(), keeping: Arc::default() };
         for name in control.shared.installation.workspaces()? {
             control.open_workspace(&name).await?;
         }
         let warm = control.clone();
         tokio::spawn(async move { warm.ready().await });
+        let house = control.clone();
+        let keeping = tokio::spawn(async move { house.keep_house().await });
+        *control.keeping.lock().unwrap_or_else(PoisonError::into_inner) = Some(keeping.abort_handle());
         Ok(control)
     }
 
@@ -263,6 +269,9 @@ impl Control {
 
     /// Ends what runs, syncs what was recorded.
     pub async fn close(&self) {
+        if let Some(keeping) = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            keeping.abort();
+        }
         let workspaces: Vec<_> = {
             let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
             workspaces.values().cloned().collect()

@@ -137,6 +137,9 @@ impl Session {
     /// then it is gone.
     async fn suspend(&self, inputs: &Inputs) -> Result<ExecutionView, Problem> {
         let id = self.id();
+        if let Some(engine) = &self.row.engine {
+            self.workspace.keep_engine(engine)?;
+        }
         let mut changes = values(id, inputs);
         let at_ms = self.workspace.shared.now_ms();
         changes.push(Change::Status {

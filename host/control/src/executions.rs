@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::approvals::{InteractionView, interaction_view};
+use crate::approvals::InteractionView;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::drive::Work;
@@ -319,7 +319,11 @@ impl Workspace {
         let row = self.known_execution(id.as_str())?;
         let (logs, emitted) = self.spoken(&row.id)?;
         let asked = self.executions().interactions(&row.id)?;
-        let pending = asked.iter().filter(|row| row.status == "pending").map(interaction_view).collect();
+        let pending = asked
+            .iter()
+            .filter(|row| row.status == "pending")
+            .map(|row| self.interaction_view(row))
+            .collect();
         let calls = self.executions().journal(&row.id)?.len() as u64;
         let mut view = row_view(row, logs, emitted, pending, true);
         view.usage.calls = calls;

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use executor_runtime::{
-    AdapterContext, Call, Capture, MethodRule, RequestRecord, Scope, Settled, ToolCall, ToolOutcome,
+    AdapterContext, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled, ToolCall,
+    ToolOutcome,
 };
-use executor_store::{CallRow, Change, ConnectionRow};
+use executor_store::{CallRow, Change, ConnectionRow, SourceRow};
 use serde_json::{Value, json};
 
 use crate::arguments::{self, ArgumentFault};
@@ -26,6 +27,8 @@ use crate::workspace::Workspace;
 /// A tool call that has been checked and bound.
 pub(crate) struct Bound {
     pub(crate) tool: Arc<Tool>,
+    /// The tool's source as it was when the call was bound.
+    pub(crate) source: SourceRow,
     pub(crate) arguments: Value,
     pub(crate) connection: Option<ConnectionRow>,
     pub(crate) decision: Decision,
@@ -65,7 +68,8 @@ impl Workspace {
         }
         let arguments = check_arguments(&tool, args)?;
         let connection = self.bind(&tool, connection).map_err(of_problem)?;
-        let mut bound = Bound { tool, arguments, connection, decision: visible };
+        let source = self.known_source(tool.source.as_str()).map_err(of_problem)?;
+        let mut bound = Bound { tool, source, arguments, connection, decision: visible };
         let key = bound.connection_key();
         bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
         if bound.decision.action == Action::Block {
@@ -76,22 +80,25 @@ impl Workspace {
 
     /// Which methods a call may send. A read may POST only where the
     /// component was granted that.
-    pub(crate) fn method_rule(&self, tool: &Tool) -> MethodRule {
-        if !tool.row.read_only {
+    fn method_rule(&self, bound: &Bound) -> MethodRule {
+        if !bound.tool.row.read_only {
             return MethodRule::Any;
         }
-        let source = self.store.source(&tool.source).ok().flatten();
-        let component = source.and_then(|source| self.store.component(&source.adapter).ok().flatten());
+        let component = self.store.component(&bound.source.adapter).ok().flatten();
         let by_post = component.is_some_and(|row| Grant::of(&row).reads_by_post);
         if by_post { MethodRule::SafeOrPost } else { MethodRule::Safe }
     }
 
     /// Calls the adapter, within `scope`.
-    pub(crate) async fn enter_adapter(&self, bound: &Bound, scope: Scope) -> Result<ToolAnswer, ToolError> {
+    pub(crate) async fn enter_adapter(
+        &self,
+        bound: &Bound,
+        scope: Scope,
+        resume: Option<Resumption>,
+    ) -> Result<Entered, ToolError> {
         let path = &bound.tool.path;
         let of_problem = |problem| ToolError::of_problem(path, problem);
-        let source = self.known_source(bound.tool.source.as_str()).map_err(of_problem)?;
-        let adapter = self.adapter(&source.adapter).await.map_err(of_problem)?;
+        let adapter = self.adapter(&bound.source.adapter).await.map_err(of_problem)?;
         let connection = bound.connection.as_ref().map_or("", |row| row.name.as_str());
         let context =
             AdapterContext { session: format!("{}/{connection}", scope.pool), scope, ..self.no_reach() };
@@ -99,7 +106,8 @@ impl Workspace {
             tool: bound.tool.row.name.clone(),
             binding: bound.tool.row.binding.clone(),
             arguments: bound.arguments.to_string(),
-            settings: source.settings,
+            settings: bound.source.settings.clone(),
+            resume,
         };
         match adapter.invoke(&self.share, context, call).await {
             Ok(ToolOutcome::Done(response)) if response.is_error => Err(ToolError {
@@ -107,16 +115,20 @@ impl Workspace {
                 ..ToolError::new(path, "tool-failed", format!("{path} answered with an error"))
             }),
             Ok(ToolOutcome::Done(response)) => {
-                Ok(ToolAnswer { data: response.data, http: response.metadata })
+                Ok(Entered::Answered(ToolAnswer { data: response.data, http: response.metadata }))
             }
-            Ok(ToolOutcome::Paused { questions }) => Err(ToolError::new(
-                path,
-                "interaction-unsupported",
-                format!("{path} asks {questions} questions of its own, which can't be answered yet"),
-            )),
+            Ok(ToolOutcome::Paused(pause)) => Ok(Entered::Paused(pause)),
             Err(error) => Err(ToolError::of_adapter(path, error)),
         }
     }
+}
+
+/// What came of an adapter's call.
+pub(crate) enum Entered {
+    /// An answer.
+    Answered(ToolAnswer),
+    /// Questions to a person.
+    Paused(Pause),
 }
 
 /// What went over the wire for a call so far.
@@ -127,6 +139,7 @@ struct Admitted {
     bound: Bound,
     scope: Scope,
     requests: Requests,
+    resume: Option<Resumption>,
 }
 
 impl Session {
@@ -142,9 +155,19 @@ impl Session {
             Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
             Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
         };
+        let Admitted { bound, scope, resume, .. } = &admitted;
         let leaving = Leaving::new(self, call, options, &admitted);
-        let result = self.workspace.enter_adapter(&admitted.bound, admitted.scope.clone()).await;
-        Ok(leaving.ended(result)?)
+        match self.workspace.enter_adapter(bound, scope.clone(), resume.clone()).await {
+            Ok(Entered::Answered(answer)) => Ok(leaving.ended(Ok(answer))?),
+            Ok(Entered::Paused(pause)) => match self.adapter_asks(call, bound, &pause).await {
+                Ok(()) => {
+                    leaving.paused();
+                    Err(GateEnd::Waiting)
+                }
+                Err(error) => Ok(leaving.ended(Err(error))?),
+            },
+            Err(error) => Ok(leaving.ended(Err(error))?),
+        }
     }
 
     /// Everything that comes before a call leaves.
@@ -155,10 +178,11 @@ impl Session {
         if bound.decision.action == Action::Approve {
             self.approval(call, &bound).await?;
         }
+        let resume = self.resumption(call, &bound)?;
         if !bound.tool.row.read_only {
             self.intent(call, &bound).await?;
         }
-        Ok(Admitted { bound, scope, requests })
+        Ok(Admitted { bound, scope, requests, resume })
     }
 
     /// Records a call that never left, and what kept it.
@@ -197,13 +221,13 @@ impl Session {
 
     fn observed_scope(&self, bound: &Bound) -> Result<(Scope, Requests), ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let mut scope = self.workspace.scope(&bound.tool, bound.connection.as_ref()).map_err(of_problem)?;
+        let mut scope = self.workspace.scope(bound).map_err(of_problem)?;
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = requests.clone();
         scope.observer = Some(Arc::new(move |record| {
             seen.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         }));
-        scope.methods = self.workspace.method_rule(&bound.tool);
+        scope.methods = self.workspace.method_rule(bound);
         Ok((scope, requests))
     }
 }
@@ -236,8 +260,16 @@ impl<'a> Leaving<'a> {
             Err(error) => settled(Err(error.clone().into()), self.options.raw),
         };
         let code = result.as_ref().err().map_or("ok", |error| error.code.as_str());
-        self.write(&outcome, code, &requests);
+        self.write(Some(&outcome), code, &requests);
         result
+    }
+
+    /// The call goes on later: what went over the wire for it so far is on
+    /// record, and its outcome is not.
+    fn paused(mut self) {
+        self.over = true;
+        let requests = self.requests();
+        self.write(None, "paused", &requests);
     }
 
     /// A write whose adapter broke after its request had left did something
@@ -262,12 +294,13 @@ impl<'a> Leaving<'a> {
         std::mem::take(&mut *self.admitted.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self, outcome: &Settled, code: &str, requests: &[RequestRecord]) {
+    fn write(&self, outcome: Option<&Settled>, code: &str, requests: &[RequestRecord]) {
         let (session, bound) = (self.session, &self.admitted.bound);
         let now_ms = session.workspace.shared.now_ms();
-        let change = if bound.tool.row.read_only {
-            Change::Intent(session.settled_row(self.call, outcome))
-        } else {
+        let change = outcome.map(|outcome| {
+            if bound.tool.row.read_only {
+                return Change::Intent(session.settled_row(self.call, outcome));
+            }
             Change::Outcome {
                 id: session.id().clone(),
                 scope: self.call.scope,
@@ -275,7 +308,7 @@ impl<'a> Leaving<'a> {
                 outcome: encode(outcome).unwrap_or_default(),
                 at_ms: now_ms,
             }
-        };
+        });
         let record = json!({
             "execution": session.id().to_string(),
             "tool": bound.tool.path,
@@ -288,7 +321,9 @@ impl<'a> Leaving<'a> {
             "duration_us": u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             "requests": requests.iter().map(request_view).collect::<Vec<_>>(),
         });
-        session.write_behind(vec![change, audit_change(now_ms, &session.caller, "tool.call", record)]);
+        let mut changes = Vec::from_iter(change);
+        changes.push(audit_change(now_ms, &session.caller, "tool.call", record));
+        session.write_behind(changes);
     }
 }
 
@@ -312,7 +347,7 @@ impl Drop for Leaving<'_> {
             }
         };
         let (code, requests) = (error.code.clone(), self.requests());
-        self.write(&settled(Err(error.into()), self.options.raw), &code, &requests);
+        self.write(Some(&settled(Err(error.into()), self.options.raw)), &code, &requests);
     }
 }
 

@@ -418,54 +418,44 @@ mod tests {
         }
     }
 
-    fn check(rules: &[(&str, &str, &str)], path: &str, read_only: bool, expect: Action) {
-        let rows = rules.iter().map(|(level, pattern, action)| rule(level, pattern, action)).collect();
-        let policies = Policies::load(rows).expect("test rules are sound");
-        let subject = Subject { path, digest: None, connection: None, read_only };
-        assert_eq!(policies.decide(subject).action, expect, "{rules:?} {path}");
+    /// One rule of a case: `[level:]pattern=action[@connection][#digest]`.
+    fn parsed(text: &str) -> PolicyRow {
+        let (level, text) = text.split_once(':').unwrap_or((LEVELS[1], text));
+        let (text, digest) = text.split_once('#').map_or((text, None), |(text, name)| (text, Some(name)));
+        let (text, connection) = text.split_once('@').map_or((text, None), |(text, name)| (text, Some(name)));
+        let (pattern, action) = text.split_once('=').unwrap();
+        PolicyRow {
+            connection: connection.map(str::to_owned),
+            tool_digest: digest.map(|name| Digest::of(name.as_bytes())),
+            ..rule(level, pattern, action)
+        }
+    }
+
+    fn decided(rules: &str, call: &str) -> Action {
+        let mut rows: Vec<PolicyRow> =
+            rules.split(',').map(str::trim).filter(|text| !text.is_empty()).map(parsed).collect();
+        // As the store gives them: level by level.
+        rows.sort_by_key(|row| LEVELS.iter().position(|level| *level == row.level));
+        let (writes, call) = call.strip_prefix('!').map_or((false, call), |call| (true, call));
+        let (call, digest) = call.split_once('#').map_or((call, None), |(call, name)| (call, Some(name)));
+        let (path, connection) = call.split_once('@').map_or((call, None), |(path, name)| (path, Some(name)));
+        let digest = digest.map(|name| Digest::of(name.as_bytes()));
+        let subject = Subject { path, digest: digest.as_ref(), connection, read_only: !writes };
+        Policies::load(rows).unwrap().decide(subject).action
     }
 
     #[test]
-    fn defaults() {
-        check(&[], "github.issues.list", true, Action::Allow);
-        check(&[], "github.issues.create", false, Action::Approve);
-    }
-
-    #[test]
-    fn the_first_match_of_a_level_decides() {
-        let rules = [("workspace", "github.issues.create", "allow"), ("workspace", "github.*", "block")];
-        check(&rules, "github.issues.create", false, Action::Allow);
-        check(&rules, "github.issues.list", true, Action::Block);
-        check(&rules, "stripe.charges.list", true, Action::Allow);
-    }
-
-    #[test]
-    fn the_stricter_level_stands() {
-        let rules = [("organization", "github.*", "approve"), ("workspace", "*", "allow")];
-        check(&rules, "github.issues.create", false, Action::Approve);
-        let rules = [("organization", "github.*", "allow"), ("workspace", "*", "block")];
-        check(&rules, "github.issues.list", true, Action::Block);
-        let rules = [("organization", "*", "block"), ("workspace", "github.*", "allow")];
-        check(&rules, "github.issues.list", true, Action::Block);
-    }
-
-    #[test]
-    fn pins_hold_for_their_tool_and_connection_alone() {
-        let mut pinned = rule("workspace", "github.issues.create", "allow");
-        let (digest, another) = (Digest::of(b"one version"), Digest::of(b"another"));
-        pinned.tool_digest = Some(digest);
-        pinned.connection = Some("github/work".into());
-        let policies = Policies::load(vec![pinned]).expect("sound");
-        let subject = |digest, connection| Subject {
-            path: "github.issues.create",
-            digest,
-            connection,
-            read_only: false,
-        };
-        let decide = |digest, connection| policies.decide(subject(digest, connection)).action;
-        assert_eq!(decide(Some(&digest), Some("github/work")), Action::Allow);
-        assert_eq!(decide(Some(&another), Some("github/work")), Action::Approve);
-        assert_eq!(decide(Some(&digest), Some("github/home")), Action::Approve);
-        assert_eq!(decide(Some(&digest), None), Action::Approve);
+    fn the_table_of_cases_holds() {
+        let mut cases = 0;
+        for line in include_str!("policies_cases.txt").lines() {
+            if line.starts_with('#') || line.trim().is_empty() {
+                continue;
+            }
+            let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [rules, call, expect] = parts.as_slice() else { panic!("{line}") };
+            assert_eq!(decided(rules, call).as_str(), *expect, "{line}");
+            cases += 1;
+        }
+        assert!(cases >= 60, "{cases} cases");
     }
 }

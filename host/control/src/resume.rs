@@ -20,6 +20,7 @@ use crate::caller::{Caller, Capability};
 use crate::drive::Work;
 use crate::executions::{ExecutionError, ExecutionView};
 use crate::problem::{Problem, ProblemKind};
+use crate::questions::{FORM, form_answer};
 use crate::recall::kept_module;
 use crate::running::Running;
 use crate::session::Session;
@@ -61,6 +62,27 @@ pub enum ResumeAction {
     Cancel,
 }
 
+/// What is kept of a yes. A form may be filled in by whoever began the
+/// execution, a model too; everything else is for a person to accept.
+fn accepted(
+    caller: &Caller,
+    chosen: &InteractionRow,
+    content: Option<&Value>,
+) -> Result<Option<String>, Problem> {
+    if chosen.kind == FORM {
+        return form_answer(chosen, content).map(Some);
+    }
+    if !caller.may(Capability::Approve) {
+        return Err(Problem::new(
+            ProblemKind::Denied,
+            "approval-not-yours",
+            "this client may not accept approvals: a person must",
+        )
+        .hint(format!("on a terminal: executor resume {} --accept", chosen.execution)));
+    }
+    Ok(content.map(Value::to_string))
+}
+
 impl Workspace {
     /// Goes on with a waiting execution. The answer is committed before the
     /// program runs again; a second answer to the same question gets what
@@ -69,14 +91,6 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
-        if request.action == ResumeAction::Accept && !caller.may(Capability::Approve) {
-            return Err(Problem::new(
-                ProblemKind::Denied,
-                "approval-not-yours",
-                "this client may not accept approvals: a person must",
-            )
-            .hint(format!("on a terminal: executor resume {id} --accept")));
-        }
         if request.remember {
             caller.expect(Capability::Manage)?;
         }
@@ -87,10 +101,14 @@ impl Workspace {
         let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
             return self.execution_view(&id).await;
         };
-        if request.action == ResumeAction::Cancel {
-            drop(claim);
-            return self.cancel(caller, id.as_str()).await;
-        }
+        let answer = match request.action {
+            ResumeAction::Cancel => {
+                drop(claim);
+                return self.cancel(caller, id.as_str()).await;
+            }
+            ResumeAction::Accept => accepted(caller, &chosen, request.content.as_ref())?,
+            ResumeAction::Decline => None,
+        };
         let sandbox = match row.kind.as_str() {
             "code" => Some(self.pinned_sandbox(&row).await?),
             _ => None,
@@ -98,7 +116,7 @@ impl Workspace {
         let (workspace, caller) = (self.this(), caller.clone());
         let go_on = async move {
             let _claim = claim;
-            workspace.go_on(&caller, row, &chosen, &request, sandbox).await
+            workspace.go_on(&caller, row, &chosen, &request, answer, sandbox).await
         };
         self.launch(&id, go_on).await
     }
@@ -126,9 +144,10 @@ impl Workspace {
         row: ExecutionRow,
         chosen: &InteractionRow,
         request: &Resume,
+        answer: Option<String>,
         sandbox: Option<Arc<Sandbox>>,
     ) -> Result<ExecutionView, Problem> {
-        match self.answer(caller, chosen, request).await {
+        match self.answer(caller, chosen, request, answer).await {
             Ok(()) => {}
             Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution_view(&row.id).await,
             Err(problem) => return Err(problem),
@@ -169,6 +188,7 @@ impl Workspace {
         caller: &Caller,
         chosen: &InteractionRow,
         request: &Resume,
+        answer: Option<String>,
     ) -> Result<(), Problem> {
         let status = if request.action == ResumeAction::Accept { "accepted" } else { "declined" };
         let now_ms = self.shared.now_ms();
@@ -182,8 +202,8 @@ impl Workspace {
                 interaction: chosen.id.clone(),
                 expected: "pending".into(),
                 status: status.into(),
-                answer: request.content.as_ref().map(Value::to_string),
-                answered_by: caller.account.clone(),
+                answer,
+                answered_by: format!("{} ({})", caller.account, caller.client),
                 at_ms: now_ms,
             },
             Change::Status {
@@ -204,16 +224,16 @@ impl Workspace {
 
     /// The engine that an execution began with.
     async fn pinned_sandbox(&self, row: &ExecutionRow) -> Result<Arc<Sandbox>, Problem> {
-        let sandbox = self.sandbox().await?;
-        match &row.engine {
-            Some(digest) if digest.hex() != sandbox.identity().digest => Err(Problem::new(
+        let Some(digest) = &row.engine else { return self.sandbox().await };
+        self.sandbox_of(digest).await.map_err(|problem| match problem.code.as_str() {
+            "component-missing" => Problem::new(
                 ProblemKind::Conflict,
                 "engine-changed",
-                format!("this execution began with another version of the engine ({digest})"),
+                format!("this execution began with another version of the engine ({digest}), which is gone"),
             )
-            .hint(format!("run it anew with `executor executions rerun {}`", row.id))),
-            _ => Ok(sandbox),
-        }
+            .hint(format!("run it anew with `executor executions rerun {}`", row.id)),
+            _ => problem,
+        })
     }
 
     /// Ends an execution.

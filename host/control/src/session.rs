@@ -31,7 +31,8 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct Past {
     pub(crate) calls: HashMap<(u64, u64), CallRow>,
-    pub(crate) interactions: HashMap<(u64, u64), InteractionRow>,
+    /// The questions of each call, in the order in which they were asked.
+    pub(crate) interactions: HashMap<(u64, u64), Vec<InteractionRow>>,
 }
 
 #[derive(Default)]

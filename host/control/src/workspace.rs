@@ -64,10 +64,16 @@ impl Workspace {
 
     /// The JavaScript engine of this workspace.
     pub(crate) async fn sandbox(&self) -> Result<Arc<Sandbox>, Problem> {
-        let (identity, digest) = self.identity(executor_bundle::QUICKJS.name)?;
+        let (_, digest) = self.identity(executor_bundle::QUICKJS.name)?;
+        self.sandbox_of(&digest).await
+    }
+
+    /// The JavaScript engine of a digest, which may be an earlier one.
+    pub(crate) async fn sandbox_of(&self, digest: &Digest) -> Result<Arc<Sandbox>, Problem> {
+        let identity = Identity { name: executor_bundle::QUICKJS.name.to_owned(), digest: digest.hex() };
         let make =
-            || async { Ok(self.shared.runtime.sandbox(identity, self.component_bytes(&digest)?).await?) };
-        self.shared.loaded.sandboxes.get(&digest, make).await
+            || async { Ok(self.shared.runtime.sandbox(identity, self.component_bytes(digest)?).await?) };
+        self.shared.loaded.sandboxes.get(digest, make).await
     }
 
     /// The TypeScript compiler of this workspace.

@@ -14,6 +14,7 @@ use crate::egress::{Egress, Scope};
 use crate::fault::CallError;
 use crate::guest::{self, Guest, Usage};
 use crate::limits::Limits;
+use crate::pause::{Pause, Resumption};
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
 
@@ -143,6 +144,8 @@ pub struct ToolCall {
     pub arguments: String,
     /// The source's settings, JSON.
     pub settings: String,
+    /// What a call that paused goes on with.
+    pub resume: Option<Resumption>,
 }
 
 /// A tool's answer.
@@ -162,10 +165,7 @@ pub enum ToolOutcome {
     /// With an answer.
     Done(ToolResponse),
     /// It needs answers from a person.
-    Paused {
-        /// How many questions it has.
-        questions: usize,
-    },
+    Paused(Pause),
 }
 
 /// An adapter, ready to be instantiated.
@@ -308,7 +308,7 @@ impl Adapter {
             binding: call.binding,
             arguments: call.arguments,
             settings: call.settings,
-            resume: None,
+            resume: call.resume.map(Resumption::into_wire),
             meta: None,
         };
         let (result, _, _) = self
@@ -317,7 +317,7 @@ impl Adapter {
             })
             .await;
         match result?.map_err(seams::failure)? {
-            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused { questions: pause.questions.len() }),
+            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused(Pause::checked(pause)?)),
             source::Outcome::Done(done) => {
                 check_json(&done.data, "data")?;
                 Ok(ToolOutcome::Done(ToolResponse {
@@ -376,17 +376,21 @@ fn wire_document(document: Document) -> source::Document {
     source::Document { url: document.url, media_type: document.media_type, body: document.body }
 }
 
+pub(crate) fn garbage(message: String) -> AdapterFailure {
+    AdapterFailure {
+        code: "adapter-garbage".into(),
+        message,
+        status: None,
+        retryable: false,
+        retry_after_ms: None,
+        details: None,
+    }
+}
+
 /// What an adapter calls JSON must be JSON: it goes on to programs as it is.
-fn check_json(text: &str, what: &str) -> Result<(), AdapterFailure> {
+pub(crate) fn check_json(text: &str, what: &str) -> Result<(), AdapterFailure> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(AdapterFailure {
-            code: "adapter-garbage".into(),
-            message: format!("the adapter answered {what} that is not JSON: {error}"),
-            status: None,
-            retryable: false,
-            retry_after_ms: None,
-            details: None,
-        }),
+        Err(error) => Err(garbage(format!("the adapter answered {what} that is not JSON: {error}"))),
     }
 }

@@ -18,6 +18,7 @@ mod fault;
 mod guest;
 pub mod limits;
 pub mod memory;
+mod pause;
 mod runtime;
 mod sandbox;
 mod seams;
@@ -40,6 +41,7 @@ pub use egress::{
 pub use engine::Engines;
 pub use fault::{CallError, Fault, FaultKind};
 pub use guest::Usage;
+pub use pause::{Answer, Pause, Question, Resumption};
 pub use runtime::{Runtime, RuntimeError};
 pub use sandbox::{Failure, Module, Run, RunEnd, RunRequest, Sandbox};
 pub use share::Share;

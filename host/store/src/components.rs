@@ -43,6 +43,23 @@ pub fn component_bytes(home: &Home, digest: &Digest) -> Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
+/// The digests of all components whose bytes are stored.
+///
+/// # Errors
+/// The directory could not be read.
+pub fn stored_components(home: &Home) -> Result<Vec<Digest>> {
+    let directory = home.components_directory();
+    let entries = match fs::read_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at(&directory)?,
+    };
+    let digest = |entry: io::Result<fs::DirEntry>| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        Digest::parse(&format!("sha256:{}", name.strip_suffix(".wasm")?)).ok()
+    };
+    Ok(entries.filter_map(digest).collect())
+}
+
 /// Removes a component's bytes; whether they were stored. No workspace may
 /// have it pinned.
 ///

@@ -5,6 +5,7 @@ mod audit;
 mod interactions;
 mod journal;
 mod record;
+mod retention;
 mod schema;
 
 use std::path::Path;

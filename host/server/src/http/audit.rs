@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use executor_control::{AuditItem, AuditQuery};
+use axum::http::StatusCode;
+use executor_control::{AuditItem, AuditQuery, AuditVerdict};
 
 use super::decode::{Parameters, Segments};
 use super::encode::{Answer, ok};
@@ -14,6 +15,12 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/v1/workspaces/{workspace}/audit", "What was done, oldest first", list)
             .query::<AuditQuery>()
             .gives_page::<AuditItem>(),
+        Route::get(
+            "/v1/workspaces/{workspace}/audit/verdict",
+            "Whether the audit log is what was written",
+            verify,
+        )
+        .gives::<AuditVerdict>(StatusCode::OK),
     ]
 }
 
@@ -23,4 +30,8 @@ async fn list(
     Parameters(query): Parameters<AuditQuery>,
 ) -> Answer {
     ok(&app.control.workspace(&workspace)?.audit(&query)?)
+}
+
+async fn verify(State(app): State<Arc<App>>, Segments(workspace): Segments<String>) -> Answer {
+    ok(&app.control.workspace(&workspace)?.verify_audit().await?)
 }

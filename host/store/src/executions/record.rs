@@ -113,6 +113,18 @@ impl Executions {
         })
     }
 
+    /// The engines that waiting executions began with, each once.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn waiting_engines(&self) -> Result<Vec<Digest>> {
+        self.read("reading the engines of waiting executions", |connection| {
+            let sql = "SELECT DISTINCT engine FROM executions
+                WHERE status = 'waiting_for_interaction' AND engine IS NOT NULL";
+            sql::all(connection, sql, [], |row| row.get())
+        })
+    }
+
     /// Executions that a process which is gone has left pending or running,
     /// the oldest first, when asked before anything new is run.
     ///

@@ -11,7 +11,7 @@ use crate::writer::SyncPolicy;
 const SYNC_DELAY: Duration = Duration::from_millis(40);
 
 pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1, once::TABLE, FORMAT_3],
+    steps: &[FORMAT_1, once::TABLE, FORMAT_3, FORMAT_4],
     page_bytes: 4096,
     sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
@@ -116,4 +116,17 @@ INSERT INTO audit_head VALUES (0, zeroblob(32));
 const FORMAT_3: &str = "
 ALTER TABLE executions ADD COLUMN token TEXT;
 ALTER TABLE executions ADD COLUMN toolkit TEXT;
+";
+
+/// Finds the last call of a tool that was allowed, and executions by their
+/// end; the audit log may begin later than at its first record.
+const FORMAT_4: &str = "
+CREATE INDEX interactions_allowed ON interactions (json_extract(request, '$.tool'), id)
+    WHERE kind = 'approval' AND status = 'accepted';
+CREATE INDEX executions_settled ON executions (settled_ms) WHERE settled_ms IS NOT NULL;
+CREATE TABLE audit_base (
+    sequence INTEGER NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+INSERT INTO audit_base VALUES (0, zeroblob(32));
 ";
