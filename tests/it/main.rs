@@ -9,5 +9,7 @@ mod daemon;
 mod documents;
 mod durability;
 mod main_job;
+mod mcp;
+mod mcp_client;
 mod programs;
 mod secrets;

@@ -23,7 +23,7 @@ pub struct InteractionView {
     pub id: String,
     /// The execution that waits for it.
     pub execution: String,
-    /// `approval`.
+    /// `approval`; `form` or `url` where an upstream asks.
     pub kind: String,
     /// What is asked.
     pub message: String,
@@ -42,6 +42,12 @@ pub struct InteractionView {
     /// The request as it would be sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
+    /// The JSON Schema of what a form asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// The page that a person has to visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// When it was asked.
     pub created_at: String,
 }
@@ -194,6 +200,8 @@ pub(crate) fn interaction_view(row: &InteractionRow) -> InteractionView {
         origin: text("origin"),
         arguments: request.get("arguments").cloned().unwrap_or_default(),
         request: request.get("request").filter(|request| !request.is_null()).cloned(),
+        schema: request.get("schema").filter(|schema| schema.is_object()).cloned(),
+        url: text("url"),
         created_at: rfc3339(row.created_ms),
     }
 }

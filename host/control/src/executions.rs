@@ -153,6 +153,20 @@ impl Workspace {
     /// # Errors
     /// When it could not be tried; a program's own failure is in the view.
     pub async fn run(&self, caller: &Caller, request: RunCode) -> Result<ExecutionView, Problem> {
+        self.run_told(caller, request, |_| {}).await
+    }
+
+    /// As [`Self::run`]; `told` hears of the execution's id before it runs,
+    /// so that whoever asked can cancel it.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn run_told(
+        &self,
+        caller: &Caller,
+        request: RunCode,
+        told: impl FnOnce(&str),
+    ) -> Result<ExecutionView, Problem> {
         self.shared.check_disk()?;
         let name = request.name.unwrap_or_else(|| "main.ts".into());
         let row = ExecutionRow {
@@ -172,6 +186,7 @@ impl Workspace {
         let sandbox = self.sandbox().await?;
         let session = Session::new(self.this(), caller.clone(), row);
         let id = session.id().clone();
+        told(id.as_str());
         self.launch(&id, session.drive(Work::Program { module, sandbox, history: History::default() })).await
     }
 
@@ -180,6 +195,20 @@ impl Workspace {
     /// # Errors
     /// When it could not be tried; a tool's failure is in the view.
     pub async fn call_tool(&self, caller: &Caller, request: CallTool) -> Result<ExecutionView, Problem> {
+        self.call_tool_told(caller, request, |_| {}).await
+    }
+
+    /// As [`Self::call_tool`]; `told` hears of the execution's id before the
+    /// tool is called, so that whoever asked can cancel it.
+    ///
+    /// # Errors
+    /// As [`Self::call_tool`].
+    pub async fn call_tool_told(
+        &self,
+        caller: &Caller,
+        request: CallTool,
+        told: impl FnOnce(&str),
+    ) -> Result<ExecutionView, Problem> {
         self.shared.check_disk()?;
         let options = json!({"connection": request.connection, "raw": request.raw});
         let row = ExecutionRow {
@@ -189,6 +218,7 @@ impl Workspace {
             ..self.new_row(caller, "call")
         };
         let id = row.id.clone();
+        told(id.as_str());
         self.launch(&id, Session::new(self.this(), caller.clone(), row).drive(Work::Call)).await
     }
 

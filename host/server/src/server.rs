@@ -18,6 +18,7 @@ use crate::access::Access;
 use crate::connection::{self, Door, Transport};
 use crate::http::{App, router};
 use crate::listen::{self, ServeError};
+use crate::mcp::{McpServer, McpTransport};
 use crate::options::ServeOptions;
 
 /// Connections at once; more wait until one ends.
@@ -74,7 +75,11 @@ impl Server {
             "version": env!("CARGO_PKG_VERSION"),
         });
         control.write_status(&note.to_string());
-        let app = App { control, address: url, stop: stop.clone() };
+        let mcp = {
+            let (control, stopping) = (control.clone(), stop.subscribe());
+            McpTransport::new(move || McpServer::new(control.clone(), stopping.clone()), stop.subscribe())
+        };
+        let app = App { control, address: url, stop: stop.clone(), mcp };
         let door = Arc::new(Door { access, router: router(Arc::new(app)) });
         Ok(Self { tcp, unix, socket, address, door, stop })
     }

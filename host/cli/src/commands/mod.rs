@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod executions;
 pub(crate) mod explain;
+pub(crate) mod mcp;
 pub(crate) mod policies;
 pub(crate) mod resume;
 pub(crate) mod run;
@@ -42,6 +43,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Policies { action } => policies::run(context, action),
         Command::Config { action } => config::run(context, &action),
         Command::Component { action } => component::run(context, action),
+        Command::Mcp(arguments) => mcp::run(context, &arguments),
         Command::Audit { action } => audit::run(context, action),
         Command::Completions(arguments) => completions::run(context, &arguments),
         Command::Version(arguments) => version::run(context, &arguments),

@@ -23,7 +23,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use executor_control::Control;
 use tokio::sync::watch;
 
+pub(crate) use decode::read as read_body;
 pub(crate) use failure::Failure;
+
+use crate::mcp::{self, McpServer, McpTransport};
 
 /// The one route that needs no token.
 pub(crate) const HEALTH: &str = "/v1/health";
@@ -35,10 +38,11 @@ pub(crate) struct App {
     pub(crate) address: String,
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
+    pub(crate) mcp: McpTransport<McpServer>,
 }
 
 /// One row of the table.
-struct Route {
+pub(crate) struct Route {
     method: Method,
     path: &'static str,
     handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>>>,
@@ -57,7 +61,11 @@ impl Route {
         Self::new(Method::DELETE, path, handler)
     }
 
-    fn new<T: 'static>(method: Method, path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+    pub(crate) fn new<T: 'static>(
+        method: Method,
+        path: &'static str,
+        handler: impl Handler<T, Arc<App>>,
+    ) -> Self {
         Self { method, path, handler: Box::new(|filter| on(filter, handler)) }
     }
 }
@@ -74,6 +82,7 @@ fn routes() -> Vec<Route> {
         policies::routes(),
         components::routes(),
         audit::routes(),
+        mcp::routes(),
     ];
     groups.into_iter().flatten().collect()
 }
