@@ -114,7 +114,7 @@ pub(crate) fn contents(uri: &str) -> Option<Value> {
             json!({ "uri": uri, "mimeType": "application/json", "text": data.to_string() })
         }
     };
-    Some(json!({ "contents": [content] }))
+    Some(json!({ "resultType": "complete", "contents": [content] }))
 }
 
 /// All prompts.
@@ -156,5 +156,5 @@ pub(crate) fn messages(name: &str, argument: impl Fn(&str) -> String) -> Option<
         ]),
         _ => return None,
     };
-    Some(json!({ "messages": messages }))
+    Some(json!({ "resultType": "complete", "messages": messages }))
 }

@@ -122,7 +122,7 @@ impl ServerHandler for Fixture {
         let messages = match round(&request.name, &brought, &self.states)? {
             Some(Round::Ask(ask)) => return Ok(ask.into()),
             Some(Round::Done(text)) => {
-                json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] })
+                json!({ "resultType": "complete", "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] })
             }
             None => {
                 let arguments = request.arguments.unwrap_or_default();
@@ -136,7 +136,9 @@ impl ServerHandler for Fixture {
     }
 
     async fn complete(&self, _: CompleteRequestParams, _: Context) -> Result<CompleteResult, ErrorData> {
-        typed(json!({ "completion": { "values": ["paris", "park", "party"], "total": 3, "hasMore": false } }))
+        typed(
+            json!({ "resultType": "complete", "completion": { "values": ["paris", "park", "party"], "total": 3, "hasMore": false } }),
+        )
     }
 
     async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {

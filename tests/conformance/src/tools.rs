@@ -39,7 +39,7 @@ pub(crate) async fn call(
         ]),
         "test_error_handling" => {
             let content = [words("This tool intentionally returns an error for testing")];
-            return typed(json!({ "content": content, "isError": true }));
+            return typed(json!({ "resultType": "complete", "content": content, "isError": true }));
         }
         "test_tool_with_logging" => log(context).await?,
         "test_tool_with_progress" => progress(context).await?,
@@ -63,7 +63,7 @@ pub(crate) async fn call(
         }
         other => return Err(ErrorData::invalid_params(format!("there is no tool {other}"), None)),
     };
-    typed(json!({ "content": content }))
+    typed(json!({ "resultType": "complete", "content": content }))
 }
 
 fn words(text: &str) -> Value {
