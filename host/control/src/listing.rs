@@ -196,7 +196,7 @@ mod tests {
         let schema = json!({ "type": "object", "properties": {
             "user": { "$ref": "#/$defs/user" }, "gone": { "$ref": "#/$defs/gone" } } });
         let whole = whole(schema, &definition);
-        let names: Vec<&String> = whole["$defs"].as_object().unwrap().keys().collect();
+        let names: Vec<&String> = whole["$defs"].as_object().expect("an object").keys().collect();
         assert_eq!(names, ["a/team", "gone", "user"]);
         assert_eq!(whole["$defs"]["gone"], json!(true));
         let alone = json!({ "type": "object", "properties": { "$ref": { "type": "string" } } });
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_hostile_web_of_definitions_ends() {
         let definition = |name: &str| {
-            let number: u64 = name.parse().unwrap();
+            let number: u64 = name.parse().expect("a number");
             let next = |by: u64| json!({ "$ref": format!("#/$defs/{}", number * 2 + by) });
             Some(json!({ "allOf": [next(1), next(2)], "description": "x".repeat(1000) }))
         };
