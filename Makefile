@@ -64,5 +64,7 @@ test: components guests fixtures ## everything that can fail
 bench: build fixtures ## measure, and write a table
 	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
 
-conformance: ## the MCP conformance suites
-	@echo "There is no MCP surface yet: nothing to conform to."
+conformance: components ## the MCP conformance suite (installs it, pinned, with its Node)
+	@echo "== MCP conformance"
+	@$(CARGO) build --quiet -p executor-conformance
+	@tests/conformance/run.sh "$(CARGO_TARGET_DIR)/debug/executor-conformance" "$(CARGO_TARGET_DIR)/conformance"

@@ -146,6 +146,23 @@ impl Daemon {
         }
     }
 
+    /// Starts a command that speaks on its stdin and stdout. A daemon that it
+    /// starts finds a port of its own.
+    pub(crate) fn spawn_piped(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.env("EXECUTOR_PORT", "auto").stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub(crate) fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            assert!(begun.elapsed() < PATIENCE, "it never came to be");
+        }
+    }
+
     /// Runs one command beside the test.
     pub(crate) fn run_beside(&self, arguments: &[&str]) -> JoinHandle<Output> {
         let mut command = self.command(arguments);

@@ -11,6 +11,8 @@ mod documents;
 mod durability;
 mod http;
 mod main_job;
+mod mcp;
+mod mcp_client;
 mod people;
 mod programs;
 mod secrets;

@@ -112,7 +112,7 @@ impl<'c> Api<'c> {
     ) -> Result<Response<UnixStream>, Failure> {
         let stream = daemon::connect(self.context, self.start)?;
         let body = body.map(|body| serde_json::to_vec(body).expect("a JSON value can be written"));
-        let request = Request { method, target, accept, body: body.as_deref() };
+        let request = Request { method, target, accept, body: body.as_deref(), headers: &[] };
         Ok(http::exchange(stream, &request)?)
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    audit, call, completions, component, config, connect, connections, executions, explain, policies, resume,
-    run, serve, sources, tokens, tools, up, version,
+    audit, call, completions, component, config, connect, connections, executions, explain, mcp, policies,
+    resume, run, serve, sources, tokens, tools, up, version,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -120,6 +120,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: component::Action,
     },
+    Mcp(mcp::McpArguments),
     /// Read the audit log
     Audit {
         #[command(subcommand)]

@@ -17,6 +17,8 @@ pub(crate) struct Environment {
     pub(crate) log: Option<String>,
     /// `EXECUTOR_PORT`: the daemon's port, or `auto`.
     pub(crate) port: Option<String>,
+    /// `EXECUTOR_TOKEN`: as whom an MCP client acts.
+    pub(crate) token: Option<String>,
     /// `XDG_DATA_HOME`.
     pub(crate) data_home: Option<PathBuf>,
     /// `HOME`.
@@ -47,6 +49,7 @@ impl Environment {
             workspace: text("EXECUTOR_WORKSPACE"),
             log: text("EXECUTOR_LOG"),
             port: text("EXECUTOR_PORT"),
+            token: text("EXECUTOR_TOKEN"),
             data_home: path("XDG_DATA_HOME"),
             user_home: path("HOME"),
             search_path: std::env::var_os("PATH").filter(|value| !value.is_empty()),

@@ -4,6 +4,7 @@
 
 mod api;
 mod arguments;
+mod bridge;
 mod browse;
 mod commands;
 mod connect;

@@ -131,6 +131,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "too-many-operations"
     "too-many-redirects"
     "too-many-requests"
+    "too-many-sessions"
     "tool"
     "tool-failed"
     "tool-not-found"

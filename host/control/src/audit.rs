@@ -148,6 +148,9 @@ impl Workspace {
         let paging = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
         let limit = paging.limit();
         let after = paging.place()?.or(query.after).unwrap_or_default();
+        if i64::try_from(after).is_err() {
+            return Err(Problem::invalid(format!("there is no record {after}")));
+        }
         let wanted = Wanted::read(query)?;
         let (mut rows, mut last) = (Vec::new(), after);
         while rows.len() <= limit {

@@ -157,6 +157,15 @@ impl Caller {
         self.capabilities.contains(&capability)
     }
 
+    /// A model that speaks through this client: whatever its client may do, it
+    /// accepts nothing.
+    #[must_use]
+    pub fn as_model(&self, client: String) -> Self {
+        let mut model = Self { client, ..self.clone() };
+        model.capabilities.retain(|capability| *capability != Capability::Approve);
+        model
+    }
+
     /// The same one, where a client's own interface put the question to the
     /// person in front of it: what that person says is theirs, and may accept.
     #[must_use]

@@ -164,6 +164,21 @@ impl Workspace {
         request: RunCode,
         once: Option<Once>,
     ) -> Result<ExecutionView, Problem> {
+        self.run_told(caller, request, once, |_| {}).await
+    }
+
+    /// As [`Self::run`]; `told` hears of the execution's id before it runs,
+    /// so that whoever asked can cancel it.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn run_told(
+        &self,
+        caller: &Caller,
+        request: RunCode,
+        once: Option<Once>,
+        told: impl FnOnce(&str),
+    ) -> Result<ExecutionView, Problem> {
         if let Some(view) = self.begun_before(caller, once.as_ref()).await? {
             return Ok(view);
         }
@@ -189,6 +204,7 @@ impl Workspace {
         let session = Session::new(self.this(), caller.clone(), row);
         session.begin_once(once).await?;
         let id = session.id().clone();
+        told(id.as_str());
         self.launch(&id, session.drive(Work::Program { module, sandbox, history: History::default() })).await
     }
 
@@ -201,6 +217,21 @@ impl Workspace {
         caller: &Caller,
         request: CallTool,
         once: Option<Once>,
+    ) -> Result<ExecutionView, Problem> {
+        self.call_tool_told(caller, request, once, |_| {}).await
+    }
+
+    /// As [`Self::call_tool`]; `told` hears of the execution's id before the
+    /// tool is called, so that whoever asked can cancel it.
+    ///
+    /// # Errors
+    /// As [`Self::call_tool`].
+    pub async fn call_tool_told(
+        &self,
+        caller: &Caller,
+        request: CallTool,
+        once: Option<Once>,
+        told: impl FnOnce(&str),
     ) -> Result<ExecutionView, Problem> {
         if let Some(view) = self.begun_before(caller, once.as_ref()).await? {
             return Ok(view);
@@ -216,6 +247,7 @@ impl Workspace {
         let id = row.id.clone();
         let session = Session::new(self.this(), caller.clone(), row);
         session.begin_once(once).await?;
+        told(id.as_str());
         self.launch(&id, session.drive(Work::Call)).await
     }
 

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::approvals::APPROVAL;
 use crate::audit::audit_change;
 use crate::caller::{Caller, Capability};
 use crate::drive::Work;
@@ -91,9 +92,6 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
-        if request.remember {
-            caller.expect(Capability::Manage)?;
-        }
         let id = self.visible_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;
@@ -154,6 +152,7 @@ impl Workspace {
         }
         if request.action == ResumeAction::Accept
             && request.remember
+            && chosen.kind == APPROVAL
             && let Some(rule) = self.rule_from(caller, chosen)
             && let Err(problem) = self.write_policy(caller, rule, None).await
         {

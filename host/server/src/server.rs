@@ -19,6 +19,7 @@ use crate::access::Access;
 use crate::connection::{self, Door, Transport};
 use crate::http::{App, Tickets, router};
 use crate::listen::{self, ServeError};
+use crate::mcp::{McpServer, McpTransport};
 use crate::options::{Sealing, ServeOptions};
 use crate::tls;
 
@@ -87,7 +88,11 @@ impl Server {
             "version": env!("CARGO_PKG_VERSION"),
         });
         control.write_status(&note.to_string());
-        let app = App { control, address: url.clone(), stop: stop.clone(), tickets: tickets.clone() };
+        let mcp = {
+            let (control, stopping) = (control.clone(), stop.subscribe());
+            McpTransport::new(move || McpServer::new(control.clone(), stopping.clone()), stop.subscribe())
+        };
+        let app = App { control, address: url.clone(), stop: stop.clone(), tickets: tickets.clone(), mcp };
         let door = Arc::new(Door { access, router: router(Arc::new(app)), tickets });
         Ok(Self { tcp, tls, unix, socket, url, door, stop })
     }

@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod executions;
 pub(crate) mod explain;
+pub(crate) mod mcp;
 pub(crate) mod policies;
 pub(crate) mod resume;
 pub(crate) mod run;
@@ -46,6 +47,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Tokens { action } => tokens::run(context, action),
         Command::Config { action } => config::run(context, &action),
         Command::Component { action } => component::run(context, action),
+        Command::Mcp(arguments) => mcp::run(context, &arguments),
         Command::Audit { action } => audit::run(context, action),
         Command::Completions(arguments) => completions::run(context, &arguments),
         Command::Version(arguments) => version::run(context, &arguments),

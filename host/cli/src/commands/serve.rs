@@ -15,7 +15,8 @@ use crate::failure::{Exit, Failure};
 use crate::settings;
 
 /// What the daemon logs where `EXECUTOR_LOG` says nothing.
-pub(super) const DEFAULT_LOG: &str = "info";
+/// The MCP library tells of every request as it comes and goes.
+pub(super) const DEFAULT_LOG: &str = "info,rmcp=error";
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {

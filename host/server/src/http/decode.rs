@@ -138,7 +138,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
     if json { Ok(()) } else { Err(Failure::wrong_media_type()) }
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+/// A body of at most `limit` bytes, within its time.
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
     let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limit as u64) {
         return Err(Failure::too_large(limit));

@@ -115,6 +115,16 @@ impl Failure {
         Self::invalid_request(message).details(details)
     }
 
+    pub(crate) fn too_many_sessions(limit: usize) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-many-sessions",
+            format!("there are {limit} MCP sessions already"),
+        )
+        .hint("end clients that are not in use, or restart the daemon: `executor down`")
+        .details(json!({ "limit": limit }))
+    }
+
     pub(crate) fn broken(correlation: &str) -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,

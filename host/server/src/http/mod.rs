@@ -27,12 +27,13 @@ use axum::Router;
 use executor_control::Control;
 use tokio::sync::watch;
 
+pub(crate) use decode::read as read_body;
 pub(crate) use events::PATH as EVENTS;
 pub(crate) use failure::Failure;
-#[cfg(test)]
-pub(crate) use route::Need;
-pub(crate) use route::Route;
+pub(crate) use route::{Need, Route};
 pub(crate) use tickets::Tickets;
+
+use crate::mcp::{self, McpServer, McpTransport};
 
 /// The one route that needs no token.
 pub(crate) const HEALTH: &str = "/v1/health";
@@ -45,6 +46,7 @@ pub(crate) struct App {
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) tickets: Arc<Tickets>,
+    pub(crate) mcp: McpTransport<McpServer>,
 }
 
 /// Every route there is.
@@ -63,6 +65,7 @@ fn routes() -> Vec<Route> {
         audit::routes(),
         tokens::routes(),
         events::routes(),
+        mcp::routes(),
     ];
     groups.into_iter().flatten().collect()
 }

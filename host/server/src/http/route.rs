@@ -78,7 +78,7 @@ impl Route {
         Self::new(Method::DELETE, path, summary, handler)
     }
 
-    fn new<T: 'static>(
+    pub(crate) fn new<T: 'static>(
         method: Method,
         path: &'static str,
         summary: &'static str,
