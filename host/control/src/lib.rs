@@ -21,6 +21,7 @@ mod dry_run;
 mod executions;
 mod invoke;
 mod loaded;
+mod outlive;
 mod pattern;
 mod policies;
 mod problem;
