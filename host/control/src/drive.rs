@@ -160,8 +160,9 @@ impl Session {
         error: Option<ExecutionError>,
         usage: Usage,
     ) -> Result<ExecutionView, Problem> {
-        let spoken = self.take_spoken();
         let executions = self.workspace.executions();
+        executions.room().await;
+        let spoken = self.take_spoken();
         let now_ms = self.workspace.shared.now_ms();
         let mut row = self.row.clone();
         row.status = status.into();

@@ -28,6 +28,7 @@ mod invoke;
 mod listing;
 mod loaded;
 mod once;
+mod outlive;
 mod page;
 mod pattern;
 mod policies;

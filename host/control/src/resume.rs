@@ -5,12 +5,16 @@
 //! on only from the status that was seen, so that nothing that has ended is
 //! brought back.
 
+use std::any::Any;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
+use futures::FutureExt as _;
+use futures::future::{AbortHandle, Abortable, Aborted};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -20,6 +24,7 @@ use crate::audit::audit_change;
 use crate::caller::{Caller, Capability};
 use crate::drive::Work;
 use crate::executions::{ExecutionError, ExecutionView};
+use crate::outlive::Outliving;
 use crate::problem::{Problem, ProblemKind};
 use crate::questions::{FORM, form_answer};
 use crate::recall::kept_module;
@@ -343,33 +348,38 @@ impl Workspace {
         self.execution_view(id).await
     }
 
-    /// Runs an execution in a task of its own and waits for its end: it goes
-    /// on when whoever asked goes away.
+    /// Runs an execution to its end, whatever becomes of whoever asked.
     pub(crate) async fn launch(
         &self,
         id: &ExecutionId,
         work: impl Future<Output = Result<ExecutionView, Problem>> + Send + 'static,
     ) -> Result<ExecutionView, Problem> {
         let (signal, ended) = Running::signal();
-        let task = {
-            let (workspace, id) = (self.this(), id.clone());
-            tokio::spawn(async move {
-                let _signal = signal;
-                let view = work.await;
-                workspace.running.remove(&id);
-                view
-            })
+        let (abort, aborted) = AbortHandle::new_pair();
+        self.running.add(id.clone(), abort, ended);
+        let (workspace, known) = (self.this(), id.clone());
+        let work = async move {
+            let _signal = signal;
+            let view = AssertUnwindSafe(work).catch_unwind().await;
+            workspace.running.remove(&known);
+            view
         };
-        self.running.add(id.clone(), task.abort_handle(), ended);
-        let finished = task.await;
+        let finished = Outliving::new(Abortable::new(work, aborted)).await;
         self.running.remove(id);
         match finished {
-            Ok(view) => view,
-            Err(error) if error.is_cancelled() => self.once_settled(id).await,
-            Err(panic) => {
-                let problem = Problem::internal(format!("the execution {id} panicked: {panic}"));
+            Ok(Ok(view)) => view,
+            Err(Aborted) => self.once_settled(id).await,
+            Ok(Err(panic)) => {
+                let problem =
+                    Problem::internal(format!("the execution {id} broke: {}", said(panic.as_ref())));
                 self.give_up(id, &Caller::daemon(), &problem).await
             }
         }
     }
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use executor_store::ExecutionId;
+use futures::future::AbortHandle;
 use tokio::sync::{OwnedMutexGuard, watch};
-use tokio::task::AbortHandle;
 
 /// Claims that nobody holds are forgotten once there are so many.
 const CLAIMS: usize = 256;

@@ -258,6 +258,11 @@ impl BridgeHost for SessionHost {
         Box::pin(async move { session.settle(call).await })
     }
 
+    fn room(&self) -> Option<BoxFuture<'static, ()>> {
+        let executions = self.0.workspace.executions();
+        if executions.has_room() { None } else { Some(Box::pin(executions.room())) }
+    }
+
     fn delivered(&self, call: &Call, settled: &Settled, delivery: u64) {
         let change = if call.root == "timer" {
             let row = CallRow { delivery: Some(delivery), ..self.0.settled_row(call, settled) };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use executor_bindings::adapter::exports::executor::adapter::source;
 use executor_bindings::adapter::{SourceAdapter as Bindings, SourceAdapterPre};
 use executor_store::{Blobs, Cache, Staged};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
@@ -203,10 +204,10 @@ impl Adapter {
     /// # Errors
     /// When it breaks.
     pub async fn describe(&self, share: &Share, context: AdapterContext) -> Result<AdapterInfo, CallError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy().await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let (result, _, _) = self
-            .enter(&self.roomy, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_describe(store).await
             })
             .await;
@@ -229,7 +230,7 @@ impl Adapter {
         context: AdapterContext,
         probe: Probe,
     ) -> Result<Option<Detection>, AdapterError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy().await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let probe = source::Probe {
             url: probe.document.url.clone(),
@@ -238,7 +239,7 @@ impl Adapter {
             document: wire_document(probe.document),
         };
         let (result, _, _) = self
-            .enter(&self.roomy, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_detect(store, &probe).await
             })
             .await;
@@ -269,12 +270,12 @@ impl Adapter {
         settings: String,
         document: Option<Document>,
     ) -> Result<Indexed, AdapterError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy().await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
         let request =
             source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
         let (result, usage, staged) = self
-            .enter(&self.roomy, &limits, context.indexing(), async |bindings, store| {
+            .enter(&self.roomy, place, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await
             })
             .await;
@@ -301,7 +302,7 @@ impl Adapter {
         context: AdapterContext,
         call: ToolCall,
     ) -> Result<ToolOutcome, AdapterError> {
-        let _permit = share.adapter().await;
+        let place = share.adapter().await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
         let call = source::Call {
             tool: call.tool,
@@ -312,7 +313,7 @@ impl Adapter {
             meta: None,
         };
         let (result, _, _) = self
-            .enter(&self.pooled, &limits, context, async |bindings, store| {
+            .enter(&self.pooled, place, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_invoke(store, &call).await
             })
             .await;
@@ -332,6 +333,7 @@ impl Adapter {
     async fn enter<T>(
         &self,
         instances: &Instances,
+        place: OwnedSemaphorePermit,
         limits: &Limits,
         context: AdapterContext,
         run: impl AsyncFnOnce(&Bindings, &mut wasmtime::Store<Guest<AdapterSeam>>) -> wasmtime::Result<T>,
@@ -344,6 +346,7 @@ impl Adapter {
         })
         .await;
         let staged = store.data_mut().seam.take_staged();
+        guest::retire(store, place);
         (result, usage, staged)
     }
 }

@@ -109,7 +109,7 @@ impl Compiler {
         share: &Share,
         request: &compiler::Request,
     ) -> Result<Result<compiler::Output, Vec<compiler::Diagnostic>>, CallError> {
-        let _permit = share.adapter().await;
+        let place = share.adapter().await;
         let limits = Limits::compiler();
         let mut store = guest::store(&self.engine, &limits, ());
         let (result, _) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
@@ -117,6 +117,7 @@ impl Compiler {
             instance.executor_compiler_compiler().call_compile(&mut *store, request).await
         })
         .await;
+        guest::retire(store, place);
         result
     }
 }

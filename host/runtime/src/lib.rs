@@ -10,6 +10,7 @@ mod adapter;
 mod artifact;
 mod bridge;
 mod cache;
+mod calls;
 mod compiler;
 mod component;
 mod egress;

@@ -111,9 +111,11 @@ impl Sandbox {
     ///
     /// Dropping the future ends the guest and cancels its calls.
     pub async fn run(&self, share: &Share, request: RunRequest, host: Arc<dyn BridgeHost>) -> Run {
-        let _permit = share.sandbox().await;
+        let place = share.sandbox().await;
         let RunRequest { module, input, history, limits } = request;
-        let mut store = guest::store(&self.engine, &limits, Bridge::new(host, history, &limits));
+        let bridge = Bridge::new(host, history, &limits);
+        let calls = bridge.calls();
+        let mut store = guest::store(&self.engine, &limits, bridge);
         let module = engine::Module {
             specifier: module.specifier,
             source: module.source,
@@ -121,9 +123,10 @@ impl Sandbox {
         };
         let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
             let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
-            instance.executor_sandbox_engine().call_run(&mut *store, &module, &input).await
+            calls.beside(instance.executor_sandbox_engine().call_run(&mut *store, &module, &input)).await
         })
         .await;
+        calls.clear();
         let end = match store.data_mut().seam.ended.take() {
             Some(BridgeEnd::Suspended) => {
                 RunEnd::Suspended(std::mem::take(&mut store.data_mut().seam.inputs))
@@ -131,6 +134,7 @@ impl Sandbox {
             Some(BridgeEnd::Diverged { recorded, found }) => RunEnd::Diverged { recorded, found },
             None => self.end(result, store.data().memory_denied(), &limits),
         };
+        guest::retire(store, place);
         Run { end, usage }
     }
 

@@ -59,10 +59,12 @@ async fn commits(executions: &Executions) -> Result<(), Box<dyn std::error::Erro
 
 async fn puts(executions: &Executions, count: u64, first: u64) -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
+    let runtime = &tokio::runtime::Handle::current();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             scope.spawn(move || {
                 for number in 0..count / THREADS {
+                    runtime.block_on(executions.room());
                     let change = put(first + number, thread);
                     executions.commit_behind(vec![change]).expect("the writer lives");
                 }

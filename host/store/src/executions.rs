@@ -173,13 +173,24 @@ impl Executions {
 
     /// Queues changes as one transaction and returns. They survive the end of
     /// the process once [`Executions::written`] answers, and are synced at
-    /// most 50 ms later. Blocks while 10,000 transactions or 64 MiB wait.
+    /// most 50 ms later. Whoever may queue many waits for [`Executions::room`]
+    /// before each.
     ///
     /// # Errors
     /// The writer has stopped. What a queued transaction meets later shows in
     /// [`Executions::health`].
     pub fn commit_behind(&self, changes: Vec<Change>) -> Result<()> {
         self.database.writer().submit_behind(job(changes))
+    }
+
+    /// Whether fewer than 10,000 transactions and 64 MiB are queued.
+    pub fn has_room(&self) -> bool {
+        self.database.writer().has_room()
+    }
+
+    /// Waits until there is room, or nothing is written any more.
+    pub fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.database.writer().room()
     }
 
     /// Waits until all that was queued before is committed.

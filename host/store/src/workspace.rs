@@ -2,6 +2,7 @@
 
 mod components;
 mod connections;
+mod kept;
 mod policies;
 mod schema;
 mod sources;
@@ -16,6 +17,7 @@ pub use policies::PolicyRow;
 pub use sources::SourceRow;
 pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, WarningRow};
 
+use kept::Kept;
 use rusqlite::Connection;
 
 use crate::blobs::Blobs;
@@ -41,6 +43,7 @@ struct Inner {
     database: Arc<Database>,
     executions: Executions,
     blobs: Blobs,
+    kept: Arc<Kept>,
 }
 
 impl Workspace {
@@ -56,7 +59,8 @@ impl Workspace {
         let executions = Executions::open(home, &directory)?;
         let blobs = Blobs::attach(Arc::clone(&database), directory.join("blobs"))?;
         tracing::debug!(workspace = %name, now_ms, "opened a workspace");
-        Ok(Self { inner: Arc::new(Inner { name: name.clone(), directory, database, executions, blobs }) })
+        let (name, kept) = (name.clone(), Arc::default());
+        Ok(Self { inner: Arc::new(Inner { name, directory, database, executions, blobs, kept }) })
     }
 
     /// The workspace's name.
@@ -100,11 +104,17 @@ impl Workspace {
         self.inner.database.read(context, work)
     }
 
-    async fn write<T, F>(&self, context: &'static str, work: F) -> Result<T>
+    /// Every write goes through here, so that nothing is kept past one.
+    async fn write<T, F>(&self, context: &'static str, mut work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> std::result::Result<T, Fault> + Send + 'static,
     {
+        let writing = self.inner.kept.writing();
+        let work = move |connection: &Connection| {
+            let _until_the_job_is_dropped = &writing;
+            work(connection)
+        };
         self.inner.database.write(context, work).await
     }
 }

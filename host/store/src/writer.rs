@@ -13,7 +13,7 @@ mod worker;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -139,13 +139,20 @@ impl Writer {
         }
     }
 
-    /// Queues a job that nobody waits for. Blocks while too much is pending.
+    /// Queues a job that nobody waits for, whether there is room or not.
     pub(crate) fn submit_behind(&self, job: Job) -> Result<()> {
-        let mut queue = self.shared.lock();
-        while queue.is_full() && queue.stopped.is_none() {
-            queue = self.shared.room.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.shared.push(queue, job)
+        self.shared.push(self.shared.lock(), job)
+    }
+
+    /// Whether so little is pending that more may be added.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.shared.lock().is_full()
+    }
+
+    /// Waits until there is room, or nothing is written any more.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move { shared.room().await }
     }
 
     pub(crate) fn health(&self) -> Health {

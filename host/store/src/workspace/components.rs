@@ -1,5 +1,7 @@
 //! The components that a workspace has pinned, and what it granted them.
 
+use std::sync::Arc;
+
 use rusqlite::params;
 
 use super::Workspace;
@@ -76,11 +78,15 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn component(&self, name: &str) -> Result<Option<ComponentRow>> {
-        self.read("reading a component", |connection| {
-            let sql = "SELECT name, digest, world, kind, size, first_party, imports, granted,
-                added_ms FROM components WHERE name = ?1";
-            sql::first(connection, sql, [name], read_row)
-        })
+        let read = || {
+            self.read("reading a component", |connection| {
+                let sql = "SELECT name, digest, world, kind, size, first_party, imports, granted,
+                    added_ms FROM components WHERE name = ?1";
+                sql::first(connection, sql, [name], read_row)
+            })
+        };
+        let row = self.inner.kept.get(|rows| &mut rows.components, name, read)?;
+        Ok(row.map(Arc::unwrap_or_clone))
     }
 
     /// Unpins a component; whether there was one.

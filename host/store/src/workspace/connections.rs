@@ -1,5 +1,7 @@
 //! The credentials, or none, with which a source is called.
 
+use std::sync::Arc;
+
 use rusqlite::params;
 
 use super::{Workspace, sources};
@@ -58,14 +60,21 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn connections(&self, source: Option<&SourceName>) -> Result<Vec<ConnectionRow>> {
-        self.read("listing connections", |connection| {
-            let sql = "SELECT sources.name, connections.name, methods, variables,
-                connections.origins, state, connections.created_ms
-                FROM connections JOIN sources ON sources.id = connections.source
-                WHERE ?1 IS NULL OR sources.name = ?1
-                ORDER BY sources.name, connections.name";
-            sql::all(connection, sql, [source], read_row)
-        })
+        let read = || {
+            self.read("listing connections", |connection| {
+                let sql = "SELECT sources.name, connections.name, methods, variables,
+                    connections.origins, state, connections.created_ms
+                    FROM connections JOIN sources ON sources.id = connections.source
+                    WHERE ?1 IS NULL OR sources.name = ?1
+                    ORDER BY sources.name, connections.name";
+                sql::all(connection, sql, [source], read_row)
+            })
+        };
+        let Some(source) = source else {
+            return read();
+        };
+        let rows = self.inner.kept.get(|rows| &mut rows.connections, source, || read().map(Some))?;
+        Ok(rows.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
     /// One connection.

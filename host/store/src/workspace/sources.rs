@@ -1,5 +1,7 @@
 //! The sources of a workspace.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, params};
 
 use super::{Staged, Workspace, tools};
@@ -88,12 +90,16 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn source(&self, name: &SourceName) -> Result<Option<SourceRow>> {
-        self.read("reading a source", |connection| {
-            let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
-                document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
-            sql::first(connection, sql, [name], read_row)
-        })
+        let read = || {
+            self.read("reading a source", |connection| {
+                let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
+                    document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
+                    warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
+                sql::first(connection, sql, [name], read_row)
+            })
+        };
+        let row = self.inner.kept.get(|rows| &mut rows.sources, name, read)?;
+        Ok(row.map(Arc::unwrap_or_clone))
     }
 
     /// Removes a source with its tools, definitions, auth methods, warnings

@@ -1,5 +1,7 @@
 //! What a source's index gives: tools, definitions, auth methods, warnings.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, Params, params};
 
 use super::Workspace;
@@ -195,19 +197,23 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn auth_methods(&self, source: &SourceName) -> Result<Vec<AuthMethodRow>> {
-        self.read("reading auth methods", |connection| {
-            let sql = "SELECT id, kind, label, config, meta FROM auth_methods
-                WHERE source = (SELECT id FROM sources WHERE name = ?1) ORDER BY position";
-            sql::all(connection, sql, [source], |row| {
-                Ok(AuthMethodRow {
-                    id: row.get()?,
-                    kind: row.get()?,
-                    label: row.get()?,
-                    config: row.get()?,
-                    meta: row.get()?,
+        let read = || {
+            self.read("reading auth methods", |connection| {
+                let sql = "SELECT id, kind, label, config, meta FROM auth_methods
+                    WHERE source = (SELECT id FROM sources WHERE name = ?1) ORDER BY position";
+                sql::all(connection, sql, [source], |row| {
+                    Ok(AuthMethodRow {
+                        id: row.get()?,
+                        kind: row.get()?,
+                        label: row.get()?,
+                        config: row.get()?,
+                        meta: row.get()?,
+                    })
                 })
             })
-        })
+        };
+        let rows = self.inner.kept.get(|rows| &mut rows.auth_methods, source, || read().map(Some))?;
+        Ok(rows.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
     /// What a source's index warned of, in order.

@@ -211,10 +211,10 @@ impl Worker {
             self.execute("SAVEPOINT job").map_err(Undone::of)?;
         }
         let work = AssertUnwindSafe(|| (job.work)(&self.connection));
-        let Ok(outcome) = catch_unwind(work) else {
-            let what = format!("a panic while {}", job.context);
-            return Err(Undone::Ends(Fault::conflict(what)));
-        };
+        let outcome = catch_unwind(work).unwrap_or_else(|_| {
+            // The panic's own message was reported by the handler of panics.
+            Err(Fault::broken(job.context))
+        });
         let fault = match outcome {
             Ok(()) if job.savepoint => {
                 self.execute("RELEASE job").map_err(Undone::of)?;
@@ -229,6 +229,9 @@ impl Worker {
         if job.savepoint {
             self.execute("ROLLBACK TO job").map_err(Undone::of)?;
             self.execute("RELEASE job").map_err(Undone::of)?;
+        } else if fault.is_broken() {
+            // Its statement may have run: only the whole transaction undoes it.
+            return Err(Undone::ByJob(fault));
         }
         Ok(Err(fault.into_error(job.context)))
     }
@@ -295,7 +298,7 @@ impl Worker {
         let waiting = std::mem::take(&mut queue.jobs);
         queue.weight_bytes = 0;
         drop(queue);
-        self.shared.room.notify_all();
+        self.shared.no_more();
         for job in unanswered.into_iter().chain(waiting) {
             self.shared.answer(job, Err(StoreError::Stopped));
         }
