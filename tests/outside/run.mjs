@@ -1,5 +1,6 @@
 // Everything, in order; `run.sh` says what the arguments are.
 
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { browser } from './browser/all.mjs';
@@ -19,7 +20,10 @@ if (only) pick(only);
 
 // Whoever ends us ends what we started; each is in a process group of its own.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(130));
-process.once('exit', killAll);
+process.once('exit', () => {
+  killAll();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
 // A client library that forgets to wait for its own promise is a failure of that client.
 process.on('unhandledRejection', (error) => fail('a promise that nobody waited for', error));
 

@@ -13,7 +13,8 @@ export async function inspector(require, { daemon, mcpToken }) {
   const program = require.file('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
   const faces = {
     http: ['--server-url', `${daemon.origin}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${mcpToken}`],
-    stdio: [daemon.executor, 'mcp'],
+    // It hands its own environment to no server that it starts.
+    stdio: [daemon.executor, 'mcp', '-e', `EXECUTOR_HOME=${daemon.home}`, '-e', 'EXECUTOR_PORT=auto'],
   };
   const inspect = async (face, era, ...args) => {
     const { code, stdout, stderr } = await run(

@@ -129,17 +129,16 @@ export class Daemon {
       executions.push(...page.items.map((item) => `${item.id} ${item.status}`));
       query = page.next_cursor ? `&cursor=${encodeURIComponent(page.next_cursor)}` : '';
     } while (query);
-    let audit = [];
-    for (let page; !page || page.items.length > 0; ) {
-      const query = `limit=1000&after=${page?.next ?? 0}`;
-      page = (await this.http('GET', `/v1/workspaces/default/audit?${query}`)).json;
-      audit = audit.concat(page.items.map((item) => item.hash));
+    const audit = [];
+    for (let page; !page || page.length > 0; audit.push(...page)) {
+      const after = audit.at(-1)?.sequence ?? 0;
+      page = (await this.http('GET', `/v1/workspaces/default/audit?limit=1000&after=${after}`)).json.items;
     }
     const listed = async (noun) => (await this.http('GET', `/v1/workspaces/default/${noun}`)).text;
     return {
       executions,
       audit: audit.length,
-      chain: audit.at(-1),
+      chain: audit.at(-1)?.hash,
       sources: await listed('sources'),
       connections: await listed('connections'),
       policies: await listed('policies'),

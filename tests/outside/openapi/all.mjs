@@ -81,7 +81,9 @@ export async function openapi(given) {
         methods.filter((method) => item[method]).map((method) => `${method.toUpperCase()} ${route}`),
       );
       const tried = operations.map(({ name }) => name);
-      const left = declared.filter((name) => !tried.includes(name) && name !== 'POST /v1/shutdown');
+      // The one ends the daemon, and the other is how schemathesis got all of this.
+      const apart = ['POST /v1/shutdown', 'GET /openapi.json'];
+      const left = declared.filter((name) => !tried.includes(name) && !apart.includes(name));
       if (left.length > 0) throw new Error(`not tried: ${left}`);
     });
     await check('openapi: the daemon is well after it', async () => {
