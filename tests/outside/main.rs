@@ -56,3 +56,13 @@ async fn run(only: &'static str) {
 async fn a_hostile_page_gets_nothing() {
     run("browser").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mcp_clients_are_served() {
+    run("clients").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_is_as_it_is_described() {
+    run("openapi").await;
+}
