@@ -9,5 +9,6 @@ mod daemon;
 mod documents;
 mod durability;
 mod main_job;
+mod neighbours;
 mod programs;
 mod secrets;
