@@ -20,7 +20,7 @@ pub(crate) fn svg(rows: &[Row], title: &str) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{height}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text x=\"12\" y=\"22\" font-size=\"15\">{1}</text>\n\
+         <text x=\"12\" y=\"22\" font-size=\"13\">{1}</text>\n\
          <text x=\"12\" y=\"40\" fill=\"#666\">times the reach, logarithmic; left is better; green: executor \
          (red where it misses), grey: npm executor 1.5.9</text>\n",
         LABELS + BARS + 120.0,

@@ -19,12 +19,12 @@ pub(crate) fn describe(executor: &Path) -> Result<Value> {
     };
     let version = Command::new(executor).arg("--version").output()?;
     Ok(json!({
-        "date": OffsetDateTime::now_utc().format(&Rfc3339)?,
+        "date": OffsetDateTime::now_utc().truncate_to_second().format(&Rfc3339)?,
         "cores": std::thread::available_parallelism()?.get(),
         "cpu": field(&read("/proc/cpuinfo"), "model name"),
         "memory": field(&read("/proc/meminfo"), "MemTotal"),
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
-        "load_before": read("/proc/loadavg").trim(),
+        "load_before": read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
         "executor": String::from_utf8_lossy(&version.stdout).trim(),
         "peer": format!("npm executor@{}", peer::VERSION),
     }))

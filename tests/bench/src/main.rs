@@ -24,8 +24,9 @@ mod starting;
 mod table;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,7 +43,17 @@ and p99 under load above, what either side does alone. Not measured, as it is no
 and its suite.";
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<()> {
     let options = match options::parse(std::env::args_os().skip(1))? {
         Asked::Measure(options) => options,
         Asked::Compare(before, after) => {
@@ -115,10 +126,16 @@ impl Context<'_> {
 
 fn measure(options: &Options, output: &Path, directory: &Path) -> Result<()> {
     let begun = std::time::Instant::now();
-    let machine = machine::describe(&options.executor)?;
+    let executor = std::path::absolute(&options.executor)?;
+    ensure!(
+        executor.is_file(),
+        "{} is not there: --executor names the binary to measure",
+        executor.display()
+    );
+    let machine = machine::describe(&executor)?;
     let mut context = Context {
         options,
-        homes: Homes::new(&std::path::absolute(&options.executor)?, directory)?,
+        homes: Homes::new(&executor, directory)?,
         peer: Peer::find(&std::path::absolute(fixtures())?),
         figures: Figures::new(options.only.clone()),
         handle: tokio::runtime::Handle::current(),
