@@ -125,7 +125,7 @@ mod tests {
         };
         let [first, second, third] = alternate(plan, [side('a', 0), side('b', 3), Err("not there".into())]);
         assert_eq!(order.into_inner(), "abaabbaa");
-        let first = first.ok().expect("the first side did all");
+        let first = first.unwrap_or_else(|reason| panic!("{reason}"));
         assert_eq!((first.count(), first.at_ms(1.0), first.medians_ms().len()), (4, 5.0, 2));
         assert_eq!(second.err().as_deref(), Some("broke at 3"));
         assert_eq!(third.err().as_deref(), Some("not there"));
