@@ -78,6 +78,10 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
         executes(&pair)?;
         memory(context, &pair, EXECUTED, 150.0);
     }
+    // Only now, as it describes more than the thirty.
+    if context.figures.wants(DESCRIBE_HTTP) {
+        describes_http(context, &pair, &queries)?;
+    }
     searches(context, &pair, &queries, [SEARCH, SEARCH_HTTP])?;
     if context.figures.wants(RIGHT) {
         right(context, &pair, &queries)?;
@@ -212,15 +216,10 @@ fn add_again(context: &mut Context<'_>, mut pair: Pair, origin: &str) -> Result<
 
 /// Thirty descriptions of different operations on each side.
 fn describes(context: &mut Context<'_>, pair: &Pair, queries: &Queries) -> Result<()> {
-    if !(context.figures.wants(DESCRIBE)
-        || context.figures.wants(DESCRIBED)
-        || context.figures.wants(DESCRIBE_HTTP))
-    {
+    if !(context.figures.wants(DESCRIBE) || context.figures.wants(DESCRIBED)) {
         return Ok(());
     }
-    let mut paths: Vec<&str> = queries.iter().map(|(_, path)| *path).collect();
-    paths.sort_unstable();
-    paths.dedup();
+    let paths = paths(queries);
     let path = |number: usize| paths[number % paths.len()];
     let plan = Plan { rounds: 5, calls: 6, within: Duration::from_secs(30), warm: 0 };
     let mut client = pair.ours.client()?;
@@ -252,17 +251,30 @@ fn describes(context: &mut Context<'_>, pair: &Pair, queries: &Queries) -> Resul
     context.figures.add(
         Row::new(DESCRIBE, "ms", ours).peer(peer).reach(reach(1.2)).more("the reach with an execute's 0.2"),
     );
-    if context.figures.wants(DESCRIBE_HTTP) {
-        let [ours] = alternate(
-            context.options.plan(40, 0.5),
-            [action(|number| {
-                let depth = 1 + number / paths.len() % 3;
-                Ok(timed(|| client.get(&format!("{TOOLS}/{}?depth={depth}", path(number))))?.0)
-            })],
-        );
-        context.figures.add(Row::new(DESCRIBE_HTTP, "ms", ours).reach(reach(1.0)));
-    }
     Ok(())
+}
+
+/// Of what was described before, at other depths.
+fn describes_http(context: &mut Context<'_>, pair: &Pair, queries: &Queries) -> Result<()> {
+    let paths = paths(queries);
+    let mut client = pair.ours.client()?;
+    let [ours] = alternate(
+        context.options.plan(40, 0.5),
+        [action(|number| {
+            let (path, depth) = (paths[number % paths.len()], 1 + number / paths.len() % 3);
+            Ok(timed(|| client.get(&format!("{TOOLS}/{path}?depth={depth}")))?.0)
+        })],
+    );
+    context.figures.add(Row::new(DESCRIBE_HTTP, "ms", ours).reach(reach(1.0)));
+    Ok(())
+}
+
+/// The tools that the queries are about, each once.
+fn paths(queries: &Queries) -> Vec<&'static str> {
+    let mut paths: Vec<&str> = queries.iter().map(|(_, path)| *path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
 }
 
 /// 1,640 trivial programs by 32 clients, as the peer's memory was first
