@@ -66,8 +66,10 @@ test: components guests fixtures outside ## everything that can fail
 	@echo "== tests"
 	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace $(NO_GUESTS)
 
-bench: build fixtures ## measure, and write a table
-	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
+bench: build fixtures ## measure beside npm executor 1.5.9: table, JSON, chart (BENCH="--only search --quick")
+	@FIXTURES_MANIFEST=tests/bench/packages.txt tests/fixtures/fetch.sh "$(EXECUTOR_FIXTURES)" \
+		|| echo "   going on without what could not be fetched"
+	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor" $(BENCH)
 
 conformance: components ## the MCP conformance suite (installs it, pinned, with its Node)
 	@echo "== MCP conformance"

@@ -13,6 +13,7 @@ mod http;
 mod main_job;
 mod mcp;
 mod mcp_client;
+mod neighbours;
 mod people;
 mod programs;
 mod secrets;
