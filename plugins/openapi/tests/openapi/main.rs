@@ -6,6 +6,8 @@
 mod calls;
 mod catalogue;
 mod detection;
+mod external;
 mod hostile;
 mod published;
 mod support;
+mod swagger;
