@@ -41,7 +41,9 @@ pub(crate) fn plan<'d>(
     let names = argument_names(&declared, &slots(binding, body.as_ref()));
     for (each, argument) in declared.iter().zip(names) {
         let notes = Notes { description: each.description(), deprecated: each.is_deprecated() };
-        let written = definitions.write(Side::Input, each.schema(), notes);
+        // Nobody but the caller sets a parameter, whatever its schema says of
+        // who sets its properties.
+        let written = definitions.write(Side::Whole, each.schema(), notes);
         faults.extend(written.faults);
         let required = each.is_required() && each.default(model.refs).is_none();
         schema.add(&argument, &written.json, required);

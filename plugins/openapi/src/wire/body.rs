@@ -25,6 +25,16 @@ pub(crate) fn write(
         (BodyKind::Multipart, Value::Object(map)) => return multipart::write(kind, map),
         (BodyKind::Json, value) => value.to_string().into_bytes(),
         (BodyKind::Form, Value::Object(map)) => form(map, &kind.fields, numbered).into_bytes(),
+        // Some describe a list as a form; most who read one take numbers for
+        // the names.
+        (BodyKind::Form, Value::Array(list)) => {
+            let deep = Encoding { style: Style::Deep, indexed: true, ..FIELD };
+            let mut pairs = style::Pairs::new();
+            for (index, item) in list.iter().enumerate() {
+                style::pairs(&index.to_string(), deep, Escapes::URL, item, &mut pairs);
+            }
+            style::query(&pairs).into_bytes()
+        }
         (BodyKind::Form, Value::String(text)) => text.clone().into_bytes(),
         (BodyKind::Form | BodyKind::Multipart, _) => {
             return Err(invalid(format!("a body of {} must be an object", kind.media_type)));
@@ -108,6 +118,7 @@ mod tests {
         assert_eq!(written, ("x/y".to_owned(), vec![Chunk::File("blob:1".to_owned())]));
         assert_eq!(text(&body(BodyKind::Lines, vec![]), &json!([{"a": 1}, "b"])), "{\"a\":1}\n\"b\"\n");
         assert!(write(&body(BodyKind::Text, vec![]), None, &json!(1)).is_err());
-        assert!(write(&body(BodyKind::Form, vec![]), None, &json!([1])).is_err());
+        assert_eq!(text(&body(BodyKind::Form, vec![]), &json!([{"a": 1}, "b"])), "0%5Ba%5D=1&1=b");
+        assert!(write(&body(BodyKind::Form, vec![]), None, &json!(1)).is_err());
     }
 }
