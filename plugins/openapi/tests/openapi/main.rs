@@ -5,7 +5,12 @@
 
 mod calls;
 mod catalogue;
+mod corpus;
 mod detection;
+mod external;
+mod generate;
 mod hostile;
+mod pattern;
 mod published;
 mod support;
+mod swagger;
