@@ -120,13 +120,18 @@ impl<S: Read> Response<S> {
     }
 }
 
+/// By which a client says what it is; the command line, where nothing is said.
+pub(crate) const CLIENT_HEADER: &str = "x-executor-client";
+
 fn encode(request: &Request<'_>) -> Vec<u8> {
     let body = request.body.unwrap_or_default();
     let mut bytes = Vec::with_capacity(256 + body.len());
     let Request { method, target, accept, .. } = request;
+    let named = request.headers.iter().any(|(name, _)| *name == CLIENT_HEADER);
+    let client = if named { String::new() } else { format!("{CLIENT_HEADER}: cli\r\n") };
     let head = format!(
         "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-         x-executor-client: cli\r\naccept: {accept}\r\n"
+         {client}accept: {accept}\r\n"
     );
     bytes.extend_from_slice(head.as_bytes());
     for (name, value) in request.headers {

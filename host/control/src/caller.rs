@@ -157,6 +157,11 @@ impl Caller {
         self.capabilities.contains(&capability)
     }
 
+    /// Whether a token was shown, which names the client.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// A model that speaks through this client: whatever its client may do, it
     /// accepts nothing.
     #[must_use]

@@ -324,7 +324,7 @@ impl Bridge {
         let mut all: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         all.extend(authorization.as_deref().map(|value| ("authorization", value)));
-        all.extend(self.endpoint.client.as_deref().map(|name| ("x-executor-client", name)));
+        all.extend(self.endpoint.client.as_deref().map(|name| (http::CLIENT_HEADER, name)));
         let request = http::Request { method, target: &self.endpoint.target, accept, body, headers: &all };
         http::send(stream, &request).map_err(|_| Lost::Broken)
     }

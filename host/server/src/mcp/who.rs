@@ -11,8 +11,8 @@ use rmcp::service::RequestContext;
 use super::target::Target;
 use super::text;
 
-/// What the door calls a client of MCP that has no token of its own.
-const UNNAMED: &str = "mcp";
+/// What clients are called that no token names and that say nothing better.
+const UNNAMED: [&str; 3] = ["mcp", "cli", "http"];
 
 /// A client's name as it says it, in characters.
 const CLIENT_LIMIT: usize = 64;
@@ -65,7 +65,7 @@ fn client_info(context: &RequestContext<RoleServer>) -> Option<Implementation> {
 fn caller(door: &Caller, client: Option<&Implementation>) -> Caller {
     // A name that the door knows, as a token's, is better than what a client
     // says of itself.
-    let unnamed = door.client == UNNAMED;
+    let unnamed = !door.has_token() && UNNAMED.contains(&door.client.as_str());
     let said = client.map(|client| text::line(&client.name, CLIENT_LIMIT)).filter(|name| !name.is_empty());
     let client = match said {
         Some(name) if unnamed => name,
