@@ -14,7 +14,7 @@ PROGRAMS := -p executor-cli -p executor-upstreams -p executor-bench
 # Test components are WebAssembly alone: there is nothing of them to link here.
 NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile
 
-.PHONY: help setup components guests fixtures outside build demo run test check deny bench conformance
+.PHONY: help setup components guests fixtures outside build demo run test check deny openapi bench conformance
 
 help: ## say what the targets do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -65,6 +65,9 @@ deny: ## licences, bans and sources of dependencies (installs cargo-deny)
 test: components guests fixtures outside ## everything that can fail
 	@echo "== tests"
 	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace $(NO_GUESTS)
+
+openapi: fixtures ## have an independent validator judge the requests that the OpenAPI adapter builds
+	@tests/openapi/run.sh "$(EXECUTOR_FIXTURES)" "$(CARGO_TARGET_DIR)"
 
 bench: build fixtures ## measure beside npm executor 1.5.9: table, JSON, chart (BENCH="--only search --quick")
 	@FIXTURES_MANIFEST=tests/bench/packages.txt tests/fixtures/fetch.sh "$(EXECUTOR_FIXTURES)" \

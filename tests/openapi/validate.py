@@ -4,8 +4,8 @@
 
 REQUESTS has one JSON object a line, as the example `built_requests` of
 plugins/openapi writes them. Each request is looked up in its document and
-unmarshalled by openapi-core 0.23.1: path and method must be found, and every
-parameter and body must be what the document says. Prints what is refused,
+validated by openapi-core: path and method must be found, and every parameter
+and body must be what the document says. Prints what is refused,
 grouped, and ends with 1 where a refusal is not excused in `excused.txt`.
 
 openapi-core reads no Swagger 2.0. Security is the host's, and taken out.
@@ -38,8 +38,10 @@ class Request:
         headers = Headers(line["headers"])
         cookies = [part.split("=", 1) for part in headers.get("cookie", "").split("; ") if part]
         self.host_url = f"{url.scheme}://{url.netloc}"
-        # Looked up as it is on the wire; the values are decoded after it.
-        self.path = url.path
+        # Decoded, as frameworks give it, but for slashes inside of a value.
+        self.path = urllib.parse.unquote(re.sub("%2[Ff]", "%252F", url.path))
+        if "#" in line["operation"]:
+            self.path += marked("#" + line["operation"].split("#", 1)[1])
         self.method = line["method"].lower()
         self.parameters = RequestParameters(
             query=ImmutableMultiDict(pairs),
@@ -50,17 +52,39 @@ class Request:
         self.body = line["body"].encode() if line["body"] is not None else None
 
 
+def marked(path):
+    """AWS tells operations of one path apart by a fragment, which is not sent."""
+    return path.replace("#", "!").replace("=", "-")
+
+
+def is_the_hosts(parameter, schemes):
+    """What the specification ignores, and what a security scheme places."""
+    name, place = str(parameter.get("name")), parameter.get("in")
+    if place == "header" and name.lower() in ("accept", "authorization", "content-type"):
+        return True
+    if place in ("header", "query") and name.lower().startswith("x-amz-"):
+        return True
+    return any(name.lower() == str(scheme.get("name")).lower() and place == scheme.get("in") for scheme in schemes)
+
+
 def document(path):
     """The document with the one server that requests were built for."""
     text = pathlib.Path(path).read_text(encoding="utf-8-sig")
     tree = json.loads(text) if path.endswith(".json") else yaml.load(text, yaml.CSafeLoader)
     tree["servers"] = [{"url": BASE}]
     tree.pop("security", None)
-    for item in tree.get("paths", {}).values():
-        item.pop("servers", None)
-        for method in METHODS & item.keys():
-            item[method].pop("servers", None)
-            item[method].pop("security", None)
+    tree["paths"] = {marked(path): item for path, item in tree.get("paths", {}).items()}
+    schemes = list(tree.get("components", {}).get("securitySchemes", {}).values())
+    shared = tree.get("components", {}).get("parameters", {})
+    for item in tree["paths"].values():
+        for level in [item] + [item[method] for method in METHODS & item.keys()]:
+            level.pop("servers", None)
+            level.pop("security", None)
+            if "parameters" in level:
+                named = lambda each: shared.get(str(each.get("$ref")).rsplit("/", 1)[-1], each)  # noqa: E731
+                level["parameters"] = [
+                    each for each in level["parameters"] if not is_the_hosts(named(each), schemes)
+                ]
     return tree
 
 
@@ -72,7 +96,14 @@ def reason(error):
         text = "; ".join(str(each.message) for each in list(details)[:2]) if details else str(error)
         parts.append(f"{type(error).__name__}: {text}")
         error = error.__cause__
-    return re.sub(r"\s+", " ", " <- ".join(parts))[:400]
+    return re.sub(r"\s+", " ", " <- ".join(parts))[:3000]
+
+
+def is_default(error, line):
+    """Whether what is refused is what the document says of what is left out."""
+    name = getattr(error, "name", None)
+    sent = urllib.parse.urlsplit(line["url"]).query + str([name for name, _ in line["headers"]])
+    return type(error).__name__ == "InvalidParameter" and name not in urllib.parse.unquote(sent)
 
 
 def judge(lines, path, refusals):
@@ -84,12 +115,12 @@ def judge(lines, path, refusals):
     good = 0
     for line in lines:
         try:
-            result = openapi.unmarshal_request(Request(line))
-            errors = list(result.errors)
+            errors = list(openapi.iter_request_errors(Request(line)))
         except Exception as error:  # noqa: BLE001
             errors = [error]
         if errors:
-            refusals.append((path, line, reason(errors[0])))
+            own = " (not sent: its default)" if is_default(errors[0], line) else ""
+            refusals.append((path, line, reason(errors[0]) + own))
         else:
             good += 1
     return good, []
@@ -124,7 +155,7 @@ def main():
     for why, list_ in sorted(bad.items(), key=lambda item: -len(item[1])):
         print(f"{len(list_)} × {why}")
         for key, line in list_[:3]:
-            print(f"    {key}\n      {line['method']} {line['url'][:300]} {str(line['body'])[:300]}")
+            print(f"    {key[:500]}\n      {line['method']} {line['url'][:300]} {str(line['body'])[:300]}")
     print(f"{len(by_document)} documents: {good} requests accepted, {sum(map(len, bad.values()))} refused, "
           f"{sum(counts.values())} refused and excused, {len(skipped)} documents not judged")
     for pattern, count in counts.most_common():

@@ -214,6 +214,8 @@ fn join(root: &mut Value, base: &str, documents: Vec<Read>) {
 fn turn_inwards(value: &mut Value, base: &str, own: &str, keys: &HashMap<String, String>) {
     each_reference(value, false, &mut |reference| {
         let (_, fragment) = reference.split_once('#').unwrap_or((reference.as_str(), ""));
+        // By the letter `/` names a member without a name; people mean all.
+        let fragment = if fragment == "/" { "" } else { fragment };
         let place = match target(base, reference) {
             Some(target) => keys.get(&target).map(String::as_str),
             None => Some(own),

@@ -286,3 +286,31 @@ fn giants_in_yaml() {
     assert_eq!(tally.tools, tally.declared, "{:?}", tally.not_indexed);
     assert!(tally.tools > 2_000, "{}", tally.tools);
 }
+
+/// Trees of documents that refer to one another, and such as are broken.
+#[test]
+fn trees_of_documents() {
+    let Some((root, files)) = files("prance/tests/specs", &["yaml", "json", "yml"]) else { return };
+    let is_root = |path: &&PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        ["swagger:", "openapi:", "\"swagger\":", "\"openapi\":"].iter().any(|key| text.contains(key))
+    };
+    let roots: Vec<PathBuf> = files.iter().filter(is_root).cloned().collect();
+    assert!(roots.len() > 20, "{roots:?}");
+    let tally = check_all(&root, &roots);
+    report("prance", &tally);
+    assert!(tally.tools > 1_000, "{}", tally.tools);
+    let Some((root, _)) = self::files("schemathesis/test/data/relative_files", &["yaml"]) else { return };
+    let tally = check_all(&root, &[root.join("main.yaml")]);
+    report("schemathesis", &tally);
+    assert!(tally.tools > 0 && !tally.warnings.contains_key("reference"), "{:?}", tally.warnings);
+    let Some((root, _)) = self::files("openapi-spec-validator/tests/integration/data/v3.0", &["yaml"]) else {
+        return;
+    };
+    let trees =
+        ["parent-reference/openapi.yaml", "petstore-separate/spec/openapi.yaml"].map(|path| root.join(path));
+    let tally = check_all(&root, &trees);
+    report("openapi-spec-validator", &tally);
+    assert!(tally.tools > 0 && !tally.warnings.contains_key("reference"), "{:?}", tally.warnings);
+}

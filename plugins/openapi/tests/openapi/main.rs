@@ -10,6 +10,7 @@ mod detection;
 mod external;
 mod generate;
 mod hostile;
+mod newer;
 mod pattern;
 mod published;
 mod support;
