@@ -9,6 +9,7 @@ mod connect;
 mod daemon;
 mod documents;
 mod durability;
+mod gate;
 mod http;
 mod main_job;
 mod mcp;
