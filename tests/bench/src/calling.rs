@@ -178,7 +178,7 @@ fn on_peer(code: &'static str) -> impl Fn(usize) -> String {
     }
 }
 
-fn document(origin: &str) -> Value {
+pub(crate) fn document(origin: &str) -> Value {
     let operation = |id: &str| {
         json!({
             "operationId": id, "tags": ["items"],

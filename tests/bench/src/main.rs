@@ -22,6 +22,7 @@ mod processes;
 mod rounds;
 mod starting;
 mod table;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -145,6 +146,7 @@ fn measure(options: &Options, output: &Path, directory: &Path) -> Result<()> {
     executing::measure(&mut context)?;
     neighbours::measure(&mut context)?;
     calling::measure(&mut context)?;
+    waiting::measure(&mut context)?;
     catalogue::measure(&mut context)?;
     growth::measure(&mut context)?;
 
