@@ -26,6 +26,10 @@ use crate::workspace::Workspace;
 /// A detection below this is a guess, not a finding.
 const CONFIDENCE: u8 = 30;
 
+/// The setting of an adapter by which a person lets its index read documents of
+/// other origins.
+const REFERENCE_ORIGINS: &str = "reference_origins";
+
 /// Something that may become a source.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -272,6 +276,7 @@ impl Workspace {
                 &candidate.detection.config,
                 &settings,
                 Some(found.document.clone()),
+                hosts.clone(),
                 progress,
             )
             .await?;
@@ -332,7 +337,7 @@ impl Workspace {
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
         let indexed = self
-            .index(&component, &old.config, &old.settings, Some(found.document.clone()), progress)
+            .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
             .await?;
         // Removed meanwhile, it is not brought back.
         self.known_source(name)?;
@@ -404,12 +409,25 @@ impl Workspace {
         config: &str,
         settings: &str,
         document: Option<Document>,
+        hosts: Vec<HostPort>,
         progress: ProgressSink,
     ) -> Result<Indexed, Problem> {
         let adapter = self.adapter(&component.name).await?;
         let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let context = AdapterContext { progress: Some(sink), ..self.no_reach() };
+        let url = document.as_ref().and_then(|document| document.url.as_deref());
+        let scope = self.index_scope(url, settings, hosts);
+        let context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
         Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
+    }
+
+    /// Where an index may read what its document refers to: the document's own
+    /// origin, and those that the person named for it. Without a credential.
+    fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
+        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
+        let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
+        let origins = url.into_iter().chain(named.filter_map(Value::as_str));
+        let origins = origins.filter_map(|origin| Origin::parse(origin).ok()).collect();
+        Scope::new(format!("{}/", self.name), origins, hosts)
     }
 
     /// What each adapter makes of a document, surest first.
