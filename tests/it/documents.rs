@@ -142,5 +142,5 @@ async fn references_are_read_from_the_documents_own_origin_and_from_those_that_w
 }
 
 fn json_answer(text: &str) -> Answer {
-    Answer::new(200, &[("content-type", "application/json")], text.to_owned())
+    Answer::new(200, &[("content-type", "application/json")], text)
 }
