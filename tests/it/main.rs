@@ -11,3 +11,4 @@ mod durability;
 mod main_job;
 mod programs;
 mod secrets;
+mod telemetry;

@@ -126,6 +126,8 @@ impl Session {
     async fn suspend(&self, inputs: &Inputs) -> Result<ExecutionView, Problem> {
         let id = self.id();
         let mut changes = values(id, inputs);
+        let spans = self.watch.over(&self.row, "waiting", None);
+        changes.push(Change::Spans { id: id.clone(), spans });
         let at_ms = self.workspace.shared.now_ms();
         changes.push(Change::Status {
             id: id.clone(),
@@ -150,6 +152,8 @@ impl Session {
         let mut row = self.row.clone();
         row.status = status.into();
         row.settled_ms = Some(now_ms);
+        let code = error.as_ref().map(|error| error.code.as_str());
+        let spans = self.watch.over(&self.row, status, code);
         row.error = error.map(|error| json!(error).to_string());
         row.result = result;
         row.fuel = usage.fuel;
@@ -164,6 +168,7 @@ impl Session {
                 fuel: usage.fuel,
                 memory_bytes: usage.memory_bytes,
                 truncated: false,
+                spans: Some(spans),
             };
             let mut changes = self.workspace.unanswered(&row.id, &self.caller, now_ms)?;
             if spoken.wrote {
@@ -177,6 +182,7 @@ impl Session {
                 executions.commit_behind(changes)?;
             }
         } else {
+            row.spans = Some(spans);
             executions.commit_behind(vec![Change::Put(row.clone())])?;
         }
         let mut view = row_view(row, spoken.logs, spoken.emitted, Vec::new(), spoken.wrote);

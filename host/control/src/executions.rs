@@ -3,6 +3,8 @@
 
 use executor_runtime::History;
 use executor_store::{ExecutionId, ExecutionRow};
+use executor_telemetry::spans::names;
+use executor_telemetry::{Root, remote_parent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
@@ -154,6 +156,7 @@ impl Workspace {
     /// When it could not be tried; a program's own failure is in the view.
     pub async fn run(&self, caller: &Caller, request: RunCode) -> Result<ExecutionView, Problem> {
         self.shared.check_disk()?;
+        let root = Root::begin(names::EXECUTION, remote_parent(), 0);
         let name = request.name.unwrap_or_else(|| "main.ts".into());
         let row = ExecutionRow {
             title: title(&request.code),
@@ -161,16 +164,16 @@ impl Workspace {
             input: request.input.map(|input| input.to_string()),
             ..self.new_row(caller, "code")
         };
-        let program = self.program(&name, row.code.as_deref().unwrap_or_default()).await;
+        let program = self.program(root.place(), &name, row.code.as_deref().unwrap_or_default()).await;
         let module = match program {
             Ok(module) => module,
             Err(ProgramError::Problem(problem)) => return Err(problem),
             Err(ProgramError::Author(error)) => {
-                return Session::new(self.this(), caller.clone(), row).fail(error).await;
+                return Session::new(self.this(), caller.clone(), row, root).fail(error).await;
             }
         };
         let sandbox = self.sandbox().await?;
-        let session = Session::new(self.this(), caller.clone(), row);
+        let session = Session::new(self.this(), caller.clone(), row, root);
         let id = session.id().clone();
         self.launch(&id, session.drive(Work::Program { module, sandbox, history: History::default() })).await
     }
@@ -189,7 +192,8 @@ impl Workspace {
             ..self.new_row(caller, "call")
         };
         let id = row.id.clone();
-        self.launch(&id, Session::new(self.this(), caller.clone(), row).drive(Work::Call)).await
+        let root = Root::begin(names::EXECUTION, remote_parent(), 0);
+        self.launch(&id, Session::new(self.this(), caller.clone(), row, root).drive(Work::Call)).await
     }
 
     /// Runs an execution's code again, as a new execution.
@@ -294,6 +298,7 @@ impl Workspace {
             fuel: 0,
             memory_bytes: 0,
             truncated: false,
+            spans: None,
         }
     }
 }

@@ -10,6 +10,9 @@ use executor_runtime::{
     AdapterContext, Call, Capture, MethodRule, RequestRecord, Scope, Settled, ToolCall, ToolOutcome,
 };
 use executor_store::{CallRow, Change, ConnectionRow};
+use executor_telemetry::Place;
+use executor_telemetry::metrics::metrics;
+use executor_telemetry::spans::names;
 use serde_json::{Value, json};
 
 use crate::arguments::{self, ArgumentFault};
@@ -19,6 +22,7 @@ use crate::components::Grant;
 use crate::policies::{Action, Decision, Subject};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
+use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
 /// A tool call that has been checked and bound.
@@ -54,6 +58,7 @@ impl Workspace {
         let tool = self.tool(path).map_err(of_problem)?;
         let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
         if visible.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &visible)));
         }
         let arguments = check_arguments(&tool, args)?;
@@ -62,6 +67,7 @@ impl Workspace {
         let key = bound.connection_key();
         bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
         if bound.decision.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &bound.decision)));
         }
         Ok(bound)
@@ -130,7 +136,19 @@ impl Session {
         path: &str,
         options: &CallOptions,
     ) -> Result<ToolAnswer, GateEnd> {
-        let admitted = match self.admit(call, path, options).await {
+        let watch = CallWatch::begin(self, path);
+        let result = self.pass(call, path, options, watch.place()).await;
+        watch.ended(result)
+    }
+
+    async fn pass(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<ToolAnswer, GateEnd> {
+        let admitted = match self.admit(call, path, options, trace).await {
             Ok(admitted) => admitted,
             Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
             Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
@@ -141,13 +159,24 @@ impl Session {
     }
 
     /// Everything that comes before a call leaves.
-    async fn admit(&self, call: &Call, path: &str, options: &CallOptions) -> Result<Admitted, GateEnd> {
+    async fn admit(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<Admitted, GateEnd> {
+        let deciding = trace.span(names::POLICY);
         let bound = self.workspace.bind_call(path, &call.args, options.connection.as_deref())?;
-        let (scope, requests) = self.observed_scope(&bound)?;
+        let (mut scope, requests) = self.observed_scope(&bound)?;
+        scope.trace = trace.clone();
+        drop(deciding);
         if bound.decision.action == Action::Approve {
-            self.approval(call, &bound).await?;
+            let asking = trace.span(names::APPROVAL);
+            self.approval(call, &bound, asking.place()).await?;
         }
         if !bound.tool.row.read_only {
+            let _syncing = trace.span(names::INTENT);
             self.intent(call, &bound).await?;
         }
         Ok(Admitted { bound, scope, requests })

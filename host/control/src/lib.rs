@@ -36,6 +36,7 @@ mod sources;
 mod tool_error;
 mod tools;
 mod trace;
+mod watch;
 mod workspace;
 
 pub use approvals::InteractionView;
@@ -53,11 +54,11 @@ pub use executions::{CallTool, ExecutionError, ExecutionPage, ExecutionView, Log
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
-pub use settings::{LimitSettings, SettingView, Settings, StorageSettings};
+pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
     SourceRefreshed, SourceView, WarningView,
 };
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
-pub use trace::{CallView, TraceView};
+pub use trace::{CallView, SpanView, TraceView};
 pub use workspace::Workspace;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
+use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -192,7 +193,10 @@ impl Workspace {
         self.executions().commit(changes).await.map_err(|error| match error {
             StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
             other => other.into(),
-        })
+        })?;
+        let accepted = request.action == ResumeAction::Accept;
+        metrics().control.approval(if accepted { ApprovalEvent::Accepted } else { ApprovalEvent::Declined });
+        Ok(())
     }
 
     /// The engine that an execution began with.
@@ -225,6 +229,7 @@ impl Workspace {
         if !matches!(row.status.as_str(), "running" | "pending" | WAITING) {
             return Err(ended(&row.status));
         }
+        let waited = row.status == WAITING;
         let error = ExecutionError {
             code: "cancelled".into(),
             message: "it was cancelled".into(),
@@ -237,6 +242,10 @@ impl Workspace {
             StoreError::Conflict { .. } => ended("meanwhile"),
             other => other.into(),
         })?;
+        // Of one that ran, its session has told.
+        if waited {
+            metrics().control.executed(&row.kind, &row.surface, "cancelled");
+        }
         self.execution(id.as_str()).await
     }
 
@@ -279,6 +288,7 @@ impl Workspace {
             fuel: 0,
             memory_bytes: 0,
             truncated: false,
+            spans: None,
         });
         Ok(changes)
     }
@@ -299,7 +309,10 @@ impl Workspace {
             at_ms: now_ms,
         };
         let asked = self.executions().interactions(id)?.into_iter();
-        Ok(asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect())
+        let withdrawn: Vec<_> =
+            asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect();
+        withdrawn.iter().for_each(|_| metrics().control.approval(ApprovalEvent::Withdrawn));
+        Ok(withdrawn)
     }
 
     /// An execution whose task was ended, once whoever ended it has said what

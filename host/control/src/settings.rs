@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
+use executor_telemetry::logs::Bounds;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::{Problem, ProblemKind};
@@ -20,6 +21,32 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// What is kept on disk.
     pub storage: StorageSettings,
+    /// The daemon's own log.
+    pub logs: LogSettings,
+}
+
+/// `[logs]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSettings {
+    /// The size of one file, in MiB.
+    pub file_mib: u64,
+    /// How many files there are at most.
+    pub files: u64,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self { file_mib: 8, files: 5 }
+    }
+}
+
+impl LogSettings {
+    /// What these come to.
+    pub fn bounds(&self) -> Bounds {
+        let files = u32::try_from(self.files).unwrap_or(u32::MAX);
+        Bounds { file_bytes: self.file_mib.saturating_mul(MIB), files }
+    }
 }
 
 /// `[limits]`
@@ -89,6 +116,8 @@ impl Settings {
             ("limits.execute_cpu_seconds", limits.execute_cpu_seconds, 1, 24 * 3600),
             ("limits.document_mib", limits.document_mib, 1, 256),
             ("storage.disk_floor_mib", settings.storage.disk_floor_mib, 0, u64::MAX / MIB),
+            ("logs.file_mib", settings.logs.file_mib, 1, 1024),
+            ("logs.files", settings.logs.files, 1, 100),
         ];
         for (key, value, least, most) in bounds {
             if !(least..=most).contains(&value) {
@@ -110,6 +139,8 @@ impl Settings {
                 ("limits.execute_cpu_seconds", settings.limits.execute_cpu_seconds),
                 ("limits.document_mib", settings.limits.document_mib),
                 ("storage.disk_floor_mib", settings.storage.disk_floor_mib),
+                ("logs.file_mib", settings.logs.file_mib),
+                ("logs.files", settings.logs.files),
             ]
         };
         let pairs = values(self).into_iter().zip(values(&default));
@@ -155,6 +186,7 @@ mod tests {
             ("[limits]\nexecute_memory = 10", "unknown field `execute_memory`"),
             ("limits = 3", "invalid type"),
             ("[storage", "config.toml:"),
+            ("[logs]\nfiles = 0", "logs.files is 0; it must be between 1 and 100"),
         ] {
             let problem = Settings::parse(text).expect_err("invalid");
             assert!(problem.message.contains(expect), "{}", problem.message);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use executor_bindings::sandbox::executor::sandbox::bridge::{self, Level, Outcome};
+use executor_telemetry::Place;
 use futures::future::BoxFuture;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinSet};
@@ -83,6 +84,11 @@ pub trait BridgeHost: Send + Sync + 'static {
 
     /// A new line or value; never called for one that an earlier run wrote.
     fn output(&self, output: Output);
+
+    /// Where the run's spans go; nowhere by default.
+    fn trace(&self) -> Place {
+        Place::default()
+    }
 }
 
 /// What an earlier run of the same program saw, in its order.

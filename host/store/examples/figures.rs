@@ -128,6 +128,7 @@ fn put(number: u64, thread: u64) -> Change {
         fuel: 1000,
         memory_bytes: 1 << 20,
         truncated: false,
+        spans: None,
     })
 }
 

@@ -9,6 +9,7 @@ use executor_runtime::{
     BridgeHost, Call, History, Identity, Module, Output, RunEnd, RunRequest, Runtime, Sandbox, Settled, Share,
 };
 use executor_store::Digest;
+use executor_telemetry::Place;
 use futures::future::BoxFuture;
 
 use crate::figures::Figures;
@@ -115,7 +116,7 @@ pub(crate) async fn measure(figures: &mut Figures) -> Result<()> {
                 .map(|line| format!("const v{line}: number = {line} + {number} as number;\n"))
                 .collect();
             let begun = Instant::now();
-            compiler.compile_loose(&bench.share, "main.ts", &source).await?;
+            compiler.compile_loose(&bench.share, &Place::default(), "main.ts", &source).await?;
             times.push(begun.elapsed());
         }
         figures.add_times(&format!("TypeScript of {lines} lines compiled"), times, (reach, "reach"));

@@ -9,6 +9,7 @@ mod executions;
 mod failure;
 mod health;
 mod installation;
+mod metrics;
 mod policies;
 mod sources;
 mod stream;
@@ -74,6 +75,7 @@ fn routes() -> Vec<Route> {
         policies::routes(),
         components::routes(),
         audit::routes(),
+        metrics::routes(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -82,11 +84,15 @@ fn routes() -> Vec<Route> {
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
+        let measured = metrics::Measured::new(route.path, &route.method);
         let filter = MethodFilter::try_from(route.method).expect("the table has common methods alone");
-        router = router.route(route.path, (route.handler)(filter));
+        router = router.route(route.path, (route.handler)(filter).layer(measured));
     }
     router
-        .fallback(|| async { Failure::no_route() })
+        .fallback(|| async {
+            executor_telemetry::metrics().http.refused(404);
+            Failure::no_route()
+        })
         .method_not_allowed_fallback(|| async { Failure::wrong_method() })
         .with_state(app)
 }

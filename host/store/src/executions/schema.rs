@@ -10,7 +10,7 @@ use crate::writer::SyncPolicy;
 const SYNC_DELAY: Duration = Duration::from_millis(40);
 
 pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1],
+    steps: &[FORMAT_1, FORMAT_2],
     page_bytes: 4096,
     sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
@@ -109,3 +109,7 @@ CREATE TABLE audit_head (
 ) STRICT;
 INSERT INTO audit_head VALUES (0, zeroblob(32));
 ";
+
+/// What an execution did when, as one text that is written with its end: the
+/// last column, so that only who reads it reads the pages that it fills.
+const FORMAT_2: &str = "ALTER TABLE executions ADD COLUMN spans TEXT";
