@@ -17,4 +17,5 @@ mod neighbours;
 mod people;
 mod programs;
 mod secrets;
+mod telemetry;
 mod wire;
