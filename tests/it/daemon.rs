@@ -21,6 +21,7 @@ pub(crate) const TOKEN: &str = "canary-token-5f2a9c";
 pub(crate) struct Daemon {
     home: tempfile::TempDir,
     process: Option<Child>,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command printed, and how it ended.
@@ -73,7 +74,13 @@ impl Daemon {
         std::fs::create_dir_all(&shared).unwrap();
         std::fs::create_dir_all(home.path().join("cache")).unwrap();
         std::os::unix::fs::symlink(shared, home.path().join("cache/components")).unwrap();
-        Self { home, process: None }
+        Self { home, process: None, variables: Vec::new() }
+    }
+
+    /// With one more variable in its environment.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
+        self
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -132,7 +139,8 @@ impl Daemon {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("NO_COLOR", "1")
             .env("GITHUB_TOKEN", TOKEN)
-            .env("RUST_BACKTRACE", "0");
+            .env("RUST_BACKTRACE", "0")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

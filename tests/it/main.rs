@@ -18,4 +18,5 @@ mod neighbours;
 mod people;
 mod programs;
 mod secrets;
+mod telemetry;
 mod wire;

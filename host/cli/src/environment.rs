@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use executor_telemetry::otlp::Variables;
 
 /// What the environment says, taken once.
 #[derive(Debug, Default, Clone)]
@@ -37,12 +38,16 @@ pub(crate) struct Environment {
     pub(crate) force_color: bool,
     /// `TERM` is `dumb`.
     pub(crate) dumb_terminal: bool,
+    /// `COLUMNS`, where it is a number: the width of what is shown.
+    pub(crate) columns: Option<usize>,
+    /// `OTEL_…`: whether spans go to a collector, and to which.
+    pub(crate) otel: Variables,
 }
 
 impl Environment {
     pub(crate) fn from_process() -> Self {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let text = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is = |name, test: fn(&OsString) -> bool| std::env::var_os(name).is_some_and(|value| test(&value));
         Self {
             home: path("EXECUTOR_HOME"),
@@ -59,6 +64,8 @@ impl Environment {
             no_color: is("NO_COLOR", |value| !value.is_empty()),
             force_color: is("CLICOLOR_FORCE", |value| !value.is_empty() && value != "0"),
             dumb_terminal: is("TERM", |value| value == "dumb"),
+            columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
+            otel: otel(&text),
         }
     }
 
@@ -91,6 +98,29 @@ impl Environment {
 
 /// Where the home is in the user's.
 const DEFAULT_HOME: &str = ".local/share/executor";
+
+/// A variable of traces alone goes before the one of all signals.
+fn otel(text: &impl Fn(&str) -> Option<String>) -> Variables {
+    let either = |name: &str| {
+        text(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
+            .or_else(|| text(&format!("OTEL_EXPORTER_OTLP_{name}")))
+    };
+    Variables {
+        disabled: text("OTEL_SDK_DISABLED"),
+        exporter: text("OTEL_TRACES_EXPORTER"),
+        endpoint: text("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        traces_endpoint: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+        protocol: either("PROTOCOL"),
+        headers: either("HEADERS"),
+        timeout: either("TIMEOUT"),
+        certificate: either("CERTIFICATE"),
+        service_name: text("OTEL_SERVICE_NAME"),
+        resource_attributes: text("OTEL_RESOURCE_ATTRIBUTES"),
+        sampler: text("OTEL_TRACES_SAMPLER"),
+        sampler_argument: text("OTEL_TRACES_SAMPLER_ARG"),
+        delay: text("OTEL_BSP_SCHEDULE_DELAY"),
+    }
+}
 
 /// A variable that the user named: `--set VAR=env:NAME`.
 ///

@@ -30,6 +30,7 @@ mod table;
 mod text;
 mod view;
 mod waiting;
+mod waterfall;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

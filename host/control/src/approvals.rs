@@ -2,6 +2,8 @@
 
 use executor_runtime::{Call, Capture, RequestPreview};
 use executor_store::{Change, Digest, InteractionId, InteractionRow, PolicyRow};
+use executor_telemetry::Place;
+use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -86,7 +88,7 @@ pub struct Difference {
 
 impl Session {
     /// Goes on where the call was accepted; asks where nobody was asked yet.
-    pub(crate) async fn approval(&self, call: &Call, bound: &Bound) -> Result<(), GateEnd> {
+    pub(crate) async fn approval(&self, call: &Call, bound: &Bound, trace: &Place) -> Result<(), GateEnd> {
         let key = (call.scope, call.ordinal);
         let asked = self.past.interactions.get(&key).into_iter().flatten();
         let asked = asked.filter(|row| row.kind == APPROVAL && self.asked_for_this(row, bound)).last();
@@ -97,7 +99,7 @@ impl Session {
                 let path = &bound.tool.path;
                 Err(ToolError::new(path, "denied", format!("a person declined {path}")).into())
             }
-            None => self.ask(call, bound).await,
+            None => self.ask(call, bound, trace).await,
         }
     }
 
@@ -144,8 +146,8 @@ impl Session {
         })
     }
 
-    async fn ask(&self, call: &Call, bound: &Bound) -> Result<(), GateEnd> {
-        let preview = self.preview(bound).await?;
+    async fn ask(&self, call: &Call, bound: &Bound, trace: &Place) -> Result<(), GateEnd> {
+        let preview = self.preview(bound, trace).await?;
         let now_ms = self.workspace.shared.now_ms();
         let question = self
             .question(bound, preview.as_ref())
@@ -176,16 +178,18 @@ impl Session {
         ];
         let written = self.write_synced(changes).await;
         written.map_err(|problem| ToolError::of_problem(&bound.tool.path, problem))?;
+        metrics().control.approval(ApprovalEvent::Asked);
         self.workspace.tell("approval.ask", || told);
         Err(GateEnd::Waiting)
     }
 
     /// The request as it would be sent. A call that fails before it would
     /// send anything fails here: nobody is asked about it.
-    async fn preview(&self, bound: &Bound) -> Result<Option<RequestPreview>, ToolError> {
+    async fn preview(&self, bound: &Bound, trace: &Place) -> Result<Option<RequestPreview>, ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
         let scope = self.workspace.scope(bound).map_err(of_problem)?;
-        let scope = preview_scope(scope, Capture::All);
+        let mut scope = preview_scope(scope, Capture::All);
+        scope.trace = trace.clone();
         let result = self.workspace.enter_adapter(bound, scope.clone(), None).await;
         match (scope.captured(), result) {
             (Some(preview), _) => Ok(Some(preview)),

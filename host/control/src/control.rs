@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_runtime::Runtime;
-use executor_store::{Cache, Home, HomeError, Installation, WorkspaceName};
+use executor_store::{Cache, Home, HomeError, Installation, WorkspaceName, observe_commits};
+use executor_telemetry::metrics::metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
@@ -18,6 +19,7 @@ use crate::events::{Events, Watch};
 use crate::loaded::Loaded;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind, chain};
+use crate::resume::WAITING;
 use crate::settings::{SettingView, Settings};
 use crate::tokens::Tokens;
 use crate::workspace::Workspace;
@@ -126,6 +128,7 @@ impl Control {
     /// When the home belongs to another daemon, is of a newer format, or
     /// can't be used.
     pub async fn open(options: Options) -> Result<Self, Problem> {
+        observe_commits(|commit| metrics().store.committed(commit.synced, commit.changes, commit.took));
         let home = Home::open(&options.home).map_err(home_problem)?;
         let now_ms = options.clock.now_ms();
         let installation = Installation::open(&home, now_ms)?;
@@ -265,6 +268,25 @@ impl Control {
     /// Every setting and where it is from.
     pub fn settings(&self) -> Vec<SettingView> {
         self.shared.settings.views()
+    }
+
+    /// Counts what is counted when somebody looks: what runs, what waits for
+    /// people, and what waits for the disk.
+    pub fn count(&self) {
+        let (mut running, mut waiting, mut pending, mut failed) = (0, 0, 0, 0);
+        for workspace in self.all_workspaces() {
+            running += workspace.running.count();
+            // What can't be counted is not there; who needs it is told why.
+            waiting += workspace.executions().count(WAITING).unwrap_or(0);
+            let health = workspace.executions().health();
+            pending += health.pending;
+            failed += health.failed;
+        }
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        metrics().control.running.set(signed(running as u64));
+        metrics().control.waiting.set(signed(waiting));
+        metrics().store.pending.set(signed(pending as u64));
+        metrics().store.failed.set(signed(failed));
     }
 
     /// Ends what runs, syncs what was recorded.

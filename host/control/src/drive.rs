@@ -141,6 +141,8 @@ impl Session {
             self.workspace.keep_engine(engine)?;
         }
         let mut changes = values(id, inputs);
+        let spans = self.watch.over(&self.row, "waiting", None);
+        changes.push(Change::Spans { id: id.clone(), spans });
         let at_ms = self.workspace.shared.now_ms();
         changes.push(Change::Status {
             id: id.clone(),
@@ -167,6 +169,8 @@ impl Session {
         let mut row = self.row.clone();
         row.status = status.into();
         row.settled_ms = Some(now_ms);
+        let code = error.as_ref().map(|error| error.code.as_str());
+        let spans = self.watch.over(&self.row, status, code);
         row.error = error.map(|error| json!(error).to_string());
         row.result = result;
         row.fuel = usage.fuel;
@@ -181,6 +185,7 @@ impl Session {
                 fuel: usage.fuel,
                 memory_bytes: usage.memory_bytes,
                 truncated: false,
+                spans: Some(spans),
             };
             let mut changes = self.workspace.unanswered(&row.id, &self.caller, now_ms)?;
             if spoken.wrote {
@@ -194,6 +199,7 @@ impl Session {
                 executions.commit_behind(changes)?;
             }
         } else {
+            row.spans = Some(spans);
             executions.commit_behind(vec![Change::Put(Box::new(row.clone()))])?;
         }
         self.tell(&format!("execution.{status}"));

@@ -3,6 +3,8 @@
 
 use executor_runtime::History;
 use executor_store::{ExecutionId, ExecutionRow};
+use executor_telemetry::spans::names;
+use executor_telemetry::{Root, remote_parent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
@@ -183,6 +185,7 @@ impl Workspace {
             return Ok(view);
         }
         self.shared.check_disk()?;
+        let root = Root::begin(names::EXECUTION, remote_parent(), 0);
         let name = request.name.unwrap_or_else(|| "main.ts".into());
         let row = ExecutionRow {
             title: title(&request.code),
@@ -190,18 +193,18 @@ impl Workspace {
             input: request.input.map(|input| input.to_string()),
             ..self.new_row(caller, "code")
         };
-        let program = self.program(&name, row.code.as_deref().unwrap_or_default()).await;
+        let program = self.program(root.place(), &name, row.code.as_deref().unwrap_or_default()).await;
         let module = match program {
             Ok(module) => module,
             Err(ProgramError::Problem(problem)) => return Err(problem),
             Err(ProgramError::Author(error)) => {
-                let session = Session::new(self.this(), caller.clone(), row);
+                let session = Session::new(self.this(), caller.clone(), row, root);
                 session.begin_once(once).await?;
                 return session.fail(error).await;
             }
         };
         let sandbox = self.sandbox().await?;
-        let session = Session::new(self.this(), caller.clone(), row);
+        let session = Session::new(self.this(), caller.clone(), row, root);
         session.begin_once(once).await?;
         let id = session.id().clone();
         told(id.as_str());
@@ -245,7 +248,8 @@ impl Workspace {
             ..self.new_row(caller, "call")
         };
         let id = row.id.clone();
-        let session = Session::new(self.this(), caller.clone(), row);
+        let root = Root::begin(names::EXECUTION, remote_parent(), 0);
+        let session = Session::new(self.this(), caller.clone(), row, root);
         session.begin_once(once).await?;
         told(id.as_str());
         self.launch(&id, session.drive(Work::Call)).await
@@ -401,6 +405,7 @@ impl Workspace {
             truncated: false,
             token: caller.token.as_ref().map(ToString::to_string),
             toolkit: caller.toolkit_text(),
+            spans: None,
         }
     }
 }

@@ -11,6 +11,9 @@ use executor_runtime::{
     ToolOutcome,
 };
 use executor_store::{CallRow, Change, ConnectionRow, SourceRow};
+use executor_telemetry::Place;
+use executor_telemetry::metrics::metrics;
+use executor_telemetry::spans::names;
 use serde_json::{Value, json};
 
 use crate::arguments::{self, ArgumentFault};
@@ -22,6 +25,7 @@ use crate::policies::{Action, Decision, Subject};
 use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
+use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
 /// A tool call that has been checked and bound.
@@ -64,6 +68,7 @@ impl Workspace {
         let tool = self.tool(path).map_err(of_problem)?;
         let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
         if visible.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &visible)));
         }
         let arguments = check_arguments(&tool, args)?;
@@ -73,6 +78,7 @@ impl Workspace {
         let key = bound.connection_key();
         bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
         if bound.decision.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &bound.decision)));
         }
         Ok(bound)
@@ -150,7 +156,19 @@ impl Session {
         path: &str,
         options: &CallOptions,
     ) -> Result<ToolAnswer, GateEnd> {
-        let admitted = match self.admit(call, path, options).await {
+        let watch = CallWatch::begin(self, path);
+        let result = self.pass(call, path, options, watch.place()).await;
+        watch.ended(result)
+    }
+
+    async fn pass(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<ToolAnswer, GateEnd> {
+        let admitted = match self.admit(call, path, options, trace).await {
             Ok(admitted) => admitted,
             Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
             Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
@@ -171,15 +189,26 @@ impl Session {
     }
 
     /// Everything that comes before a call leaves.
-    async fn admit(&self, call: &Call, path: &str, options: &CallOptions) -> Result<Admitted, GateEnd> {
+    async fn admit(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<Admitted, GateEnd> {
+        let deciding = trace.span(names::POLICY);
         let bound =
             self.workspace.bind_call(&self.caller, path, &call.args, options.connection.as_deref())?;
-        let (scope, requests) = self.observed_scope(&bound)?;
+        let (mut scope, requests) = self.observed_scope(&bound)?;
+        scope.trace = trace.clone();
+        drop(deciding);
         if bound.decision.action == Action::Approve {
-            self.approval(call, &bound).await?;
+            let asking = trace.span(names::APPROVAL);
+            self.approval(call, &bound, asking.place()).await?;
         }
         let resume = self.resumption(call, &bound)?;
         if !bound.tool.row.read_only {
+            let _syncing = trace.span(names::INTENT);
             self.intent(call, &bound).await?;
         }
         Ok(Admitted { bound, scope, requests, resume })

@@ -48,6 +48,7 @@ mod tokens;
 mod tool_error;
 mod tools;
 mod trace;
+mod watch;
 mod workspace;
 
 pub use approvals::{Difference, InteractionView};
@@ -70,12 +71,12 @@ pub use page::{Page, PageQuery};
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
-pub use settings::{LimitSettings, SettingView, Settings, StorageSettings};
+pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
     SourceRefreshed, SourceView, WarningView,
 };
 pub use tokens::{AddToken, TokenAdded, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
-pub use trace::{CallView, TraceView};
+pub use trace::{CallView, SpanView, TraceView};
 pub use workspace::Workspace;

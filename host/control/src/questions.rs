@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_runtime::{Answer, Call, Origin, Pause, Question, Resumption};
 use executor_store::{Change, InteractionId, InteractionRow};
+use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -103,6 +104,7 @@ impl Session {
         changes.push(audit_change(now_ms, &self.caller, "question.ask", record));
         let written = self.write_synced(changes).await;
         written.map_err(|problem| ToolError::of_problem(path, problem))?;
+        pause.questions.iter().for_each(|_| metrics().control.approval(ApprovalEvent::Asked));
         self.workspace.tell("question.ask", || told);
         Ok(())
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
+use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use futures::FutureExt as _;
 use futures::future::{AbortHandle, Abortable, Aborted};
 use serde::Deserialize;
@@ -222,6 +223,8 @@ impl Workspace {
             StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
             other => other.into(),
         })?;
+        let accepted = request.action == ResumeAction::Accept;
+        metrics().control.approval(if accepted { ApprovalEvent::Accepted } else { ApprovalEvent::Declined });
         self.tell("approval.answer", || told);
         Ok(())
     }
@@ -256,6 +259,7 @@ impl Workspace {
         if !matches!(row.status.as_str(), "running" | "pending" | WAITING) {
             return Err(ended(&row.status));
         }
+        let waited = row.status == WAITING;
         let error = ExecutionError {
             code: "cancelled".into(),
             message: "it was cancelled".into(),
@@ -268,6 +272,10 @@ impl Workspace {
             StoreError::Conflict { .. } => ended("meanwhile"),
             other => other.into(),
         })?;
+        // Of one that ran, its session has told.
+        if waited {
+            metrics().control.executed(&row.kind, &row.surface, "cancelled");
+        }
         self.tell("execution.cancelled", || json!({"execution": id.to_string()}));
         self.execution_view(&id).await
     }
@@ -312,6 +320,7 @@ impl Workspace {
             fuel: 0,
             memory_bytes: 0,
             truncated: false,
+            spans: None,
         });
         Ok(changes)
     }
@@ -332,7 +341,10 @@ impl Workspace {
             at_ms: now_ms,
         };
         let asked = self.executions().interactions(id)?.into_iter();
-        Ok(asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect())
+        let withdrawn: Vec<_> =
+            asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect();
+        withdrawn.iter().for_each(|_| metrics().control.approval(ApprovalEvent::Withdrawn));
+        Ok(withdrawn)
     }
 
     /// An execution whose task was ended, once whoever ended it has said what

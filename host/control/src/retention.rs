@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use executor_store::{AuditRecord, Change, Digest, ExecutionId, remove_component_bytes, stored_components};
+use executor_telemetry::metrics::metrics;
 use serde_json::json;
 
 use crate::audit::audit_body;
@@ -101,6 +102,7 @@ impl Workspace {
             Err(Problem { kind: ProblemKind::Conflict, .. }) => return Ok(()),
             committed => committed?,
         }
+        metrics().control.executed(&row.kind, &row.surface, "failed");
         self.tell("execution.failed", || json!({"execution": id.to_string(), "code": "expired"}));
         Ok(())
     }

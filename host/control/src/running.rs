@@ -49,6 +49,11 @@ impl Running {
         }
     }
 
+    /// How many run now.
+    pub(crate) fn count(&self) -> usize {
+        self.entries().len()
+    }
+
     pub(crate) fn abort_all(&self) {
         for (_, entry) in self.entries().drain() {
             entry.abort.abort();

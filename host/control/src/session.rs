@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use executor_runtime::{BridgeHost, Call, Output, Settled, full_path};
 use executor_store::{CallRow, Change, ExecutionId, ExecutionRow, InteractionRow};
+use executor_telemetry::spans::names;
+use executor_telemetry::{Place, Root, remote_parent};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,6 +18,7 @@ use crate::once::Once;
 use crate::problem::Problem;
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
 use crate::tools::{DescribeOptions, ToolQuery};
+use crate::watch::Watch;
 use crate::workspace::Workspace;
 
 /// A running execution.
@@ -24,6 +27,7 @@ pub(crate) struct Session {
     pub(crate) caller: Caller,
     pub(crate) row: ExecutionRow,
     pub(crate) past: Past,
+    pub(crate) watch: Watch,
     state: Mutex<State>,
 }
 
@@ -63,8 +67,9 @@ pub(crate) struct CallOptions {
 }
 
 impl Session {
-    pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow) -> Self {
-        Self { workspace, caller, row, past: Past::default(), state: Mutex::default() }
+    pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow, root: Root) -> Self {
+        let watch = Watch::new(root, &row, &workspace.name);
+        Self { workspace, caller, row, past: Past::default(), watch, state: Mutex::default() }
     }
 
     /// A session of an execution that is recorded already.
@@ -78,7 +83,10 @@ impl Session {
     ) -> Self {
         let wrote = past.calls.values().any(|call| call.write);
         let state = State { recorded: true, wrote, calls: 0, logs, emitted };
-        Self { workspace, caller, row, past, state: Mutex::new(state) }
+        let since_ms = u64::try_from(workspace.shared.now_ms() - row.created_ms).unwrap_or(0);
+        let root = Root::begin(names::EXECUTION, remote_parent(), since_ms.saturating_mul(1_000));
+        let watch = Watch::new(root, &row, &workspace.name);
+        Self { workspace, caller, row, past, watch, state: Mutex::new(state) }
     }
 
     pub(crate) fn id(&self) -> &ExecutionId {
@@ -94,6 +102,11 @@ impl Session {
             logs: state.logs,
             emitted: state.emitted,
         }
+    }
+
+    /// Whether anything of it is on record.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.lock().recorded
     }
 
     pub(crate) fn mark_written(&self) {
@@ -271,6 +284,10 @@ impl BridgeHost for SessionHost {
             Change::Delivery { id: self.0.id().clone(), scope: call.scope, ordinal: call.ordinal, delivery }
         };
         self.0.write_behind(vec![change]);
+    }
+
+    fn trace(&self) -> Place {
+        self.0.watch.place().clone()
     }
 
     fn output(&self, output: Output) {

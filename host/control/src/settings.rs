@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
+use executor_telemetry::logs::Bounds;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -28,6 +29,32 @@ pub struct Settings {
     pub audit: AuditSettings,
     /// Questions to people.
     pub approvals: ApprovalSettings,
+    /// The daemon's own log.
+    pub logs: LogSettings,
+}
+
+/// `[logs]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSettings {
+    /// The size of one file, in MiB.
+    pub file_mib: u64,
+    /// How many files there are at most.
+    pub files: u64,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self { file_mib: 8, files: 5 }
+    }
+}
+
+impl LogSettings {
+    /// What these come to.
+    pub fn bounds(&self) -> Bounds {
+        let files = u32::try_from(self.files).unwrap_or(u32::MAX);
+        Bounds { file_bytes: self.file_mib.saturating_mul(MIB), files }
+    }
 }
 
 /// `[limits]`
@@ -127,6 +154,8 @@ const FIELDS: &[Field] = &[
     field("storage.keep_mib", |all| all.storage.keep_mib, 16, u64::MAX / MIB),
     field("audit.keep_days", |all| all.audit.keep_days, 0, DAYS_MAX),
     field("approvals.expire_hours", |all| all.approvals.expire_hours, 1, DAYS_MAX * 24),
+    field("logs.file_mib", |all| all.logs.file_mib, 1, 1024),
+    field("logs.files", |all| all.logs.files, 1, 100),
 ];
 
 impl Settings {
@@ -221,6 +250,7 @@ mod tests {
             ("[limits]\nexecute_memory = 10", "unknown field `execute_memory`"),
             ("limits = 3", "invalid type"),
             ("[storage", "config.toml:"),
+            ("[logs]\nfiles = 0", "logs.files is 0; it must be between 1 and 100"),
         ] {
             let problem = Settings::parse(text).expect_err("invalid");
             assert!(problem.message.contains(expect), "{}", problem.message);

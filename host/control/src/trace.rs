@@ -1,8 +1,9 @@
 //! What an execution did, call by call.
 
 use executor_store::CallRow;
+use executor_telemetry::spans::Stored;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
@@ -22,6 +23,33 @@ pub struct TraceView {
     pub execution: ExecutionView,
     /// Its calls, in the order they were made.
     pub calls: Vec<CallView>,
+    /// What it did when, in the order in which it began.
+    pub spans: Vec<SpanView>,
+    /// How many more spans there were.
+    pub spans_cut: u64,
+}
+
+/// A part of an execution.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SpanView {
+    /// Its number, from 1.
+    pub id: u64,
+    /// The number of the span that it is a part of; 0 for none.
+    pub parent: u64,
+    /// What was done: `execution`, `tool.call`, or a WIT path.
+    pub name: String,
+    /// When it began, in microseconds after the execution did.
+    pub start_us: u64,
+    /// How long it took; none where it was under way when the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+    /// The code of what it failed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// More, by the names of OpenTelemetry.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Value>,
 }
 
 /// One call.
@@ -63,7 +91,22 @@ impl Workspace {
         let row = self.visible_execution(caller, id)?;
         let running = execution.status == "running";
         let calls = self.executions().journal(&row.id)?;
-        Ok(TraceView { calls: calls.into_iter().map(|call| call_view(call, running)).collect(), execution })
+        let kept = row.spans.as_deref().and_then(Stored::decode).unwrap_or_default();
+        let span = |(id, span): (u64, executor_telemetry::spans::StoredSpan)| SpanView {
+            id,
+            parent: span.parent,
+            name: span.name,
+            start_us: span.start_us,
+            duration_us: span.duration_us,
+            error: span.error,
+            fields: span.fields,
+        };
+        Ok(TraceView {
+            calls: calls.into_iter().map(|call| call_view(call, running)).collect(),
+            spans: (1..).zip(kept.spans).map(span).collect(),
+            spans_cut: kept.cut,
+            execution,
+        })
     }
 }
 

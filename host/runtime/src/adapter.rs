@@ -5,6 +5,8 @@ use std::sync::Arc;
 use executor_bindings::adapter::exports::executor::adapter::source;
 use executor_bindings::adapter::{SourceAdapter as Bindings, SourceAdapterPre};
 use executor_store::{Blobs, Cache, Staged};
+use executor_telemetry::Root;
+use executor_telemetry::spans::names;
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
@@ -13,7 +15,7 @@ use crate::artifact::World;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
 use crate::egress::{Egress, Scope};
 use crate::fault::CallError;
-use crate::guest::{self, Guest, Usage};
+use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
 use crate::pause::{Pause, Resumption};
 use crate::seams::{self, AdapterSeam};
@@ -173,6 +175,7 @@ pub enum ToolOutcome {
 pub struct Adapter {
     identity: Identity,
     egress: Arc<Egress>,
+    meter: Arc<Meter>,
     pooled: Instances,
     roomy: Instances,
 }
@@ -191,7 +194,7 @@ impl Adapter {
     ) -> Result<Self, LoadError> {
         let pooled = Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
         let roomy = Instances::load(loader, loader.engines.roomy(), &identity, bytes).await?;
-        Ok(Self { identity, egress, pooled, roomy })
+        Ok(Self { meter: Meter::new(&identity.name), identity, egress, pooled, roomy })
     }
 
     /// The adapter's name and digest.
@@ -204,10 +207,10 @@ impl Adapter {
     /// # Errors
     /// When it breaks.
     pub async fn describe(&self, share: &Share, context: AdapterContext) -> Result<AdapterInfo, CallError> {
-        let place = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let (result, _, _) = self
-            .enter(&self.roomy, place, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, names::DESCRIBE, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_describe(store).await
             })
             .await;
@@ -230,7 +233,7 @@ impl Adapter {
         context: AdapterContext,
         probe: Probe,
     ) -> Result<Option<Detection>, AdapterError> {
-        let place = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let probe = source::Probe {
             url: probe.document.url.clone(),
@@ -239,7 +242,7 @@ impl Adapter {
             document: wire_document(probe.document),
         };
         let (result, _, _) = self
-            .enter(&self.roomy, place, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, names::DETECT, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_detect(store, &probe).await
             })
             .await;
@@ -270,12 +273,12 @@ impl Adapter {
         settings: String,
         document: Option<Document>,
     ) -> Result<Indexed, AdapterError> {
-        let place = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
         let request =
             source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
         let (result, usage, staged) = self
-            .enter(&self.roomy, place, &limits, context.indexing(), async |bindings, store| {
+            .enter(&self.roomy, place, names::INDEX, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await
             })
             .await;
@@ -302,7 +305,7 @@ impl Adapter {
         context: AdapterContext,
         call: ToolCall,
     ) -> Result<ToolOutcome, AdapterError> {
-        let place = share.adapter().await;
+        let place = share.adapter(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
         let call = source::Call {
             tool: call.tool,
@@ -313,7 +316,7 @@ impl Adapter {
             meta: None,
         };
         let (result, _, _) = self
-            .enter(&self.pooled, place, &limits, context, async |bindings, store| {
+            .enter(&self.pooled, place, names::INVOKE, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_invoke(store, &call).await
             })
             .await;
@@ -334,17 +337,34 @@ impl Adapter {
         &self,
         instances: &Instances,
         place: OwnedSemaphorePermit,
+        name: &'static str,
         limits: &Limits,
         context: AdapterContext,
         run: impl AsyncFnOnce(&Bindings, &mut wasmtime::Store<Guest<AdapterSeam>>) -> wasmtime::Result<T>,
     ) -> (Result<T, CallError>, Usage, Staged) {
+        // What no execution asked for is a list of its own.
+        let own = context.scope.trace.is_nowhere().then(|| Root::begin(names::ADAPTER_CALL, None, 0));
+        let trace = own.as_ref().map_or_else(|| context.scope.trace.clone(), |own| own.place().clone());
         let seam = AdapterSeam::new(self.egress.clone(), context);
-        let mut store = guest::store(&instances.engine, limits, seam);
+        let mut store = guest::store(&instances.engine, limits, &self.meter, seam);
+        let mut running = None;
         let (result, usage) = guest::call(&self.identity.name, limits, &mut store, async |store| {
+            let making = Instantiating::begin(&self.meter, &trace);
             let bindings = instances.pre.instantiate_async(&mut *store).await?;
+            making.done();
+            let span = trace.span(name);
+            store.data_mut().seam.trace_requests(span.place());
+            running = Some(span);
             run(&bindings, store).await
         })
         .await;
+        if let (Some(span), Err(CallError::Guest(fault))) = (&running, &result) {
+            span.fail(fault.kind.code());
+        }
+        drop(running);
+        if let Some(own) = own {
+            own.export();
+        }
         let staged = store.data_mut().seam.take_staged();
         guest::retire(store, place);
         (result, usage, staged)

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use executor_bindings::sandbox::executor::sandbox::bridge::{self, Level, Outcome};
+use executor_telemetry::Place;
 use futures::future::{AbortHandle, BoxFuture};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -88,6 +89,11 @@ pub trait BridgeHost: Send + Sync + 'static {
     /// host can't keep up with writing it down; none otherwise.
     fn room(&self) -> Option<BoxFuture<'static, ()>> {
         None
+    }
+
+    /// Where the run's spans go; nowhere by default.
+    fn trace(&self) -> Place {
+        Place::default()
     }
 }
 

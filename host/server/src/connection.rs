@@ -13,6 +13,7 @@ use axum::http::header::{AUTHORIZATION, HeaderValue, X_CONTENT_TYPE_OPTIONS, X_F
 use axum::http::{HeaderMap, Request, Response};
 use axum::response::IntoResponse;
 use executor_control::{Caller, Surface};
+use executor_telemetry::{RemoteParent, with_remote_parent};
 use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -34,6 +35,8 @@ const HEAD_LIMIT_BYTES: usize = 64 * 1024;
 const CLIENT_LIMIT: usize = 64;
 /// By which a client says what it is.
 const CLIENT_HEADER: &str = "x-executor-client";
+/// By which a client names its span (W3C Trace Context).
+const TRACE_PARENT: &str = "traceparent";
 
 /// Where MCP is served.
 const MCP: &str = "/mcp";
@@ -95,7 +98,11 @@ async fn answer(
     let answer = AssertUnwindSafe(enter(&door, transport, request)).catch_unwind().await;
     let mut response = match answer {
         Ok(Ok(response)) => response,
-        Ok(Err(failure)) => failure.into_response(),
+        Ok(Err(failure)) => {
+            let response = failure.into_response();
+            executor_telemetry::metrics().http.refused(response.status().as_u16());
+            response
+        }
         Err(panic) => panicked(panic.as_ref()).into_response(),
     };
     // No page shows any of it as its own, whatever it holds.
@@ -121,7 +128,13 @@ where
     if let Some(caller) = caller(door, transport, &request)? {
         request.extensions_mut().insert(caller);
     }
-    let answered = door.router.clone().call(request.map(Body::new)).await;
+    let parent = request.headers().get(TRACE_PARENT).and_then(|header| header.to_str().ok());
+    let parent = parent.and_then(RemoteParent::parse);
+    let answering = door.router.clone().call(request.map(Body::new));
+    let answered = match parent {
+        Some(parent) => with_remote_parent(parent, answering).await,
+        None => answering.await,
+    };
     Ok(answered.unwrap_or_else(|never| match never {}))
 }
 

@@ -132,6 +132,7 @@ fn put(number: u64, thread: u64) -> Change {
         truncated: false,
         token: None,
         toolkit: None,
+        spans: None,
     }))
 }
 

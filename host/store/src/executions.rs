@@ -57,6 +57,15 @@ pub enum Change {
         memory_bytes: u64,
         /// Whether the result or the output was cut.
         truncated: bool,
+        /// Its spans as JSON; none leaves those that are kept.
+        spans: Option<String>,
+    },
+    /// Keeps the spans of an execution that has not ended.
+    Spans {
+        /// Which.
+        id: ExecutionId,
+        /// They, as JSON.
+        spans: String,
     },
     /// Moves an execution to another status; a conflict where it is not in the
     /// expected one, so that nothing that has ended is brought back.
@@ -250,7 +259,7 @@ impl Change {
     fn apply(&self, connection: &Connection) -> std::result::Result<(), Fault> {
         match self {
             Self::Put(row) => record::put(connection, row),
-            Self::Settle { id, status, result, error, settled_ms, fuel, memory_bytes, truncated } => {
+            Self::Settle { id, status, result, error, settled_ms, fuel, memory_bytes, truncated, spans } => {
                 let ending = record::Ending {
                     status,
                     result: result.as_deref(),
@@ -259,9 +268,11 @@ impl Change {
                     fuel: *fuel,
                     memory_bytes: *memory_bytes,
                     truncated: *truncated,
+                    spans: spans.as_deref(),
                 };
                 record::settle(connection, id, &ending)
             }
+            Self::Spans { id, spans } => record::put_spans(connection, id, spans),
             Self::Status { id, expected, status, at_ms } => {
                 record::set_status(connection, id, expected, status, *at_ms)
             }
@@ -302,7 +313,10 @@ impl Change {
         }
         let texts = match self {
             Self::Put(row) => row.weight_bytes(),
-            Self::Settle { result, error, .. } => of(result.as_ref()) + of(error.as_ref()),
+            Self::Settle { result, error, spans, .. } => {
+                of(result.as_ref()) + of(error.as_ref()) + of(spans.as_ref())
+            }
+            Self::Spans { spans, .. } => spans.len(),
             Self::Intent(row) => row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref()),
             Self::Outcome { outcome, .. } => outcome.len(),
             Self::Value { value, .. } => value.len(),

@@ -56,4 +56,4 @@ pub use workspace::{
     AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
     WarningRow, Workspace,
 };
-pub use writer::{Durability, Health};
+pub use writer::{Commit, Durability, Health, observe_commits};

@@ -13,7 +13,7 @@ mod worker;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -57,6 +57,26 @@ pub struct Health {
     pub last_failure: Option<String>,
     /// How many wait to be written.
     pub pending: usize,
+}
+
+/// One commit, of all that waited.
+#[derive(Debug, Clone, Copy)]
+pub struct Commit {
+    /// Whether it was synced to disk.
+    pub synced: bool,
+    /// How many logical transactions it held.
+    pub changes: usize,
+    /// From its beginning to its end.
+    pub took: Duration,
+}
+
+static OBSERVER: OnceLock<fn(Commit)> = OnceLock::new();
+
+/// Has every commit of this process told to a function, which must not wait
+/// for anything. The first function stays.
+pub fn observe_commits(observer: fn(Commit)) {
+    // Whoever comes second wants the same.
+    let _ = OBSERVER.set(observer);
 }
 
 type Work = Box<dyn FnMut(&Connection) -> std::result::Result<(), Fault> + Send>;

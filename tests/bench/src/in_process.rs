@@ -10,6 +10,7 @@ use executor_runtime::{
     BridgeHost, Call, History, Identity, Module, Output, RunEnd, RunRequest, Runtime, Sandbox, Settled, Share,
 };
 use executor_store::Digest;
+use executor_telemetry::Place;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 
@@ -153,7 +154,12 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
                 .map(|line| format!("const v{line}: number = {line} + {number} as number;\n"))
                 .collect();
             let (took, ()) = timed(|| {
-                handle.block_on(compiler.compile_loose(&bench.share, "main.ts", &source))?;
+                handle.block_on(compiler.compile_loose(
+                    &bench.share,
+                    &Place::default(),
+                    "main.ts",
+                    &source,
+                ))?;
                 Ok(())
             })?;
             Ok(took)

@@ -3,16 +3,25 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use executor_control::{Control, Options, SystemClock};
 use executor_server::{DEFAULT_PORT, Port, Sealing, ServeOptions, Server};
+use executor_telemetry::logs::{self, Log};
+use executor_telemetry::otlp;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::settings;
+use crate::{daemon, settings};
+
+/// How long the last spans and the last lines of the log may take.
+const EXPORT_PATIENCE: Duration = Duration::from_secs(5);
+const FLUSH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the daemon logs where `EXECUTOR_LOG` says nothing.
 /// The MCP library tells of every request as it comes and goes.
@@ -48,7 +57,7 @@ pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit,
         // A process that already leads a session needs no other one.
         let _ = rustix::process::setsid();
     }
-    start_log(context)?;
+    let log = start_log(context, arguments.background)?;
     let options = ServeOptions {
         host: host(&arguments.host)?,
         port: port(context, arguments.port)?,
@@ -59,14 +68,16 @@ pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit,
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("the daemon can't have its threads: {error}")))?;
-    let outcome = runtime.block_on(serve(context, options));
+    let outcome = runtime.block_on(serve(context, options, &log));
+    log.flush(FLUSH_PATIENCE);
     // Whatever is still computing is nobody's any more.
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure> {
+async fn serve(context: &Context, options: ServeOptions, log: &Log) -> Result<Exit, Failure> {
     let config = settings::load(&context.home)?;
+    let bounds = config.logs.bounds();
     let options_of_home =
         Options { home: context.home.clone(), cache: None, config, clock: Arc::new(SystemClock) };
     let control = Control::open(options_of_home).await.map_err(|problem| {
@@ -74,6 +85,12 @@ async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure
         failure.exit = Exit::Failed;
         failure
     })?;
+    // The home is ours from here on, and so is its log.
+    let path = daemon::log_file(&context.home);
+    if let Err(error) = log.open(&path, bounds) {
+        tracing::warn!(%error, path = %path.display(), "the log file can't be written; stderr is the only log");
+    }
+    export_spans(context);
     let server = match Server::bind(control.clone(), options).await {
         Ok(server) => server,
         Err(error) => {
@@ -82,8 +99,12 @@ async fn serve(context: &Context, options: ServeOptions) -> Result<Exit, Failure
         }
     };
     context.output.say(&format!("listening on {} and {}", server.url(), control.socket().display()));
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(version, url = server.url(), "the daemon is up");
     server.serve(ended()).await;
     control.close().await;
+    otlp::finish(EXPORT_PATIENCE).await;
+    tracing::info!("the daemon has ended");
     context.output.say("ended");
     Ok(Exit::Ok)
 }
@@ -151,17 +172,48 @@ async fn ended() {
     });
 }
 
-fn start_log(context: &Context) -> Result<(), Failure> {
+/// Spans go to a collector where the environment names one. What is wrong
+/// with that is said and changes nothing else: the same variables are there
+/// for every program of a session.
+fn export_spans(context: &Context) {
+    let config = match otlp::Config::of(&context.environment.otel) {
+        Ok(Some(config)) => config,
+        Ok(None) => return,
+        Err(error) => return tracing::warn!(%error, "no spans are exported"),
+    };
+    match otlp::start(&config) {
+        Ok(()) => tracing::info!(endpoint = config.endpoint, "spans are exported"),
+        Err(error) => tracing::warn!(%error, "no spans are exported"),
+    }
+}
+
+/// The log goes to stderr and, once the home is ours, to its file; of a daemon
+/// in the background to the file alone, which is the one that has a bound.
+fn start_log(context: &Context, background: bool) -> Result<Log, Failure> {
     let filter = context.environment.log.as_deref().unwrap_or(DEFAULT_LOG);
     let filter = EnvFilter::builder()
         .parse(filter)
         .map_err(|error| Failure::usage(format!("EXECUTOR_LOG is no filter: {error}")))?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(context.output.talk.bold("x") != "x")
-        .init();
-    Ok(())
+    let stderr = (!background).then(|| {
+        let colored = context.output.talk.bold("x") != "x";
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colored)
+    });
+    let (file, log) = logs::log();
+    tracing_subscriber::registry().with(filter).with(stderr).with(file).init();
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // With its main thread the daemon ends, maybe before it has a log.
+        if std::thread::current().name() == Some("main") {
+            usual(panic);
+        }
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(
+            place,
+            panic = panic.payload_as_str().unwrap_or("no message"),
+            "the daemon's code broke"
+        );
+    }));
+    Ok(log)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod executions;
 mod failure;
 mod health;
 mod installation;
+mod metrics;
 mod needs;
 mod openapi;
 mod policies;
@@ -63,6 +64,7 @@ fn routes() -> Vec<Route> {
         policies::routes(),
         components::routes(),
         audit::routes(),
+        metrics::routes(),
         tokens::routes(),
         events::routes(),
         mcp::routes(),
@@ -74,11 +76,15 @@ fn routes() -> Vec<Route> {
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
+        let measured = metrics::Measured::new(route.path, &route.method);
         let (path, method) = route.serve();
-        router = router.route(path, method);
+        router = router.route(path, method.layer(measured));
     }
     router
-        .fallback(|| async { Failure::no_route() })
+        .fallback(|| async {
+            executor_telemetry::metrics().http.refused(404);
+            Failure::no_route()
+        })
         .method_not_allowed_fallback(|| async { Failure::wrong_method() })
         .with_state(app)
 }

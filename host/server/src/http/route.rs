@@ -248,9 +248,9 @@ impl Route {
 
     /// The noun after the workspace, or after the version.
     fn tag(&self) -> &'static str {
-        let below = self.path.trim_start_matches("/v1/");
+        let below = self.path.trim_start_matches("/v1/").trim_start_matches('/');
         let below = below.strip_prefix("workspaces/{workspace}/").unwrap_or(below);
-        below.split('/').next().unwrap_or(below).trim_start_matches('/')
+        below.split('/').next().unwrap_or(below)
     }
 
     /// `post_sources_source_refresh`: method and path, which are unique.

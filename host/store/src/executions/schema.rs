@@ -11,7 +11,7 @@ use crate::writer::SyncPolicy;
 const SYNC_DELAY: Duration = Duration::from_millis(40);
 
 pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1, once::TABLE, FORMAT_3, FORMAT_4],
+    steps: &[FORMAT_1, once::TABLE, FORMAT_3, FORMAT_4, FORMAT_5],
     page_bytes: 4096,
     sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
@@ -130,3 +130,7 @@ CREATE TABLE audit_base (
 ) STRICT;
 INSERT INTO audit_base VALUES (0, zeroblob(32));
 ";
+
+/// What an execution did when, as one text that is written with its end: the
+/// last column, so that only who reads it reads the pages that it fills.
+const FORMAT_5: &str = "ALTER TABLE executions ADD COLUMN spans TEXT";

@@ -34,6 +34,7 @@ fn execution(time: i64, status: &str) -> ExecutionRow {
         truncated: false,
         token: None,
         toolkit: None,
+        spans: None,
     }
 }
 
@@ -93,6 +94,7 @@ fn settle(time: i64) -> Change {
         fuel: u64::MAX,
         memory_bytes: 64,
         truncated: true,
+        spans: Some("{}".to_owned()),
     }
 }
 
@@ -128,6 +130,7 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
         fuel: u64::MAX,
         memory_bytes: 64,
         truncated: true,
+        spans: Some("{}".to_owned()),
         ..row
     };
     assert_eq!(executions.execution(&id(5)).unwrap(), Some(expected));
@@ -381,4 +384,32 @@ fn closing_writes_what_still_waits() {
         sql::first(connection, "SELECT count(*) FROM executions", [], |row| row.get::<i64>())
     });
     assert_eq!(count.unwrap(), Some(500));
+}
+
+#[tokio::test]
+async fn spans_are_kept_while_it_waits_and_stay_when_it_is_settled_without() {
+    let (_directory, home) = testing::home();
+    let executions = open(&home);
+    executions.commit(vec![Change::Put(Box::new(execution(5, "running")))]).await.unwrap();
+    let spans = |time: i64| Change::Spans { id: id(time), spans: "[1]".to_owned() };
+    executions.commit(vec![spans(5), spans(6)]).await.unwrap();
+    assert_eq!(executions.execution(&id(6)).unwrap(), None, "spans alone make no record");
+    let kept = || executions.execution(&id(5)).unwrap().unwrap().spans;
+    assert_eq!(kept().as_deref(), Some("[1]"));
+    let Change::Settle { id, status, settled_ms, fuel, memory_bytes, .. } = settle(5) else { unreachable!() };
+    let bare = Change::Settle {
+        id,
+        status,
+        result: None,
+        error: None,
+        settled_ms,
+        fuel,
+        memory_bytes,
+        truncated: false,
+        spans: None,
+    };
+    executions.commit(vec![bare]).await.unwrap();
+    assert_eq!(kept().as_deref(), Some("[1]"));
+    assert!(executions.list(10, None, None).unwrap().iter().all(|row| row.spans.is_none()));
+    assert_eq!((executions.count("completed").unwrap(), executions.count("running").unwrap()), (1, 0));
 }

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::wal::CheckpointMode;
 
 use super::queue::{Next, Shared};
-use super::{Durability, Job, SyncPolicy};
+use super::{Commit, Durability, Job, OBSERVER, SyncPolicy};
 use crate::error::{Fault, Result, StoreError};
 
 /// Pages in the log at which it is copied into the database, when there is
@@ -178,6 +178,7 @@ impl Worker {
         jobs: &mut [Job],
         durability: Durability,
     ) -> std::result::Result<Vec<Result<()>>, Undone> {
+        let begun = Instant::now();
         self.set_synchronous(durability).map_err(Undone::of)?;
         self.execute("BEGIN IMMEDIATE").map_err(Undone::of)?;
         let changes = self.connection.total_changes();
@@ -195,6 +196,10 @@ impl Worker {
                 let _ = self.execute("ROLLBACK");
             }
             return outcomes;
+        }
+        if let Some(observer) = OBSERVER.get() {
+            let synced = durability == Durability::Synced;
+            observer(Commit { synced, changes: jobs.len(), took: begun.elapsed() });
         }
         match durability {
             Durability::Synced => self.unsynced_since = None,
