@@ -46,6 +46,9 @@ pub struct InteractionView {
     pub request: Option<Value>,
     /// When it was asked.
     pub created_at: String,
+    /// Who answered, through which client: `local via cli`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
 }
 
 impl Session {
@@ -200,6 +203,7 @@ pub(crate) fn interaction_view(row: &InteractionRow) -> InteractionView {
         arguments: request.get("arguments").cloned().unwrap_or_default(),
         request: request.get("request").filter(|request| !request.is_null()).cloned(),
         created_at: rfc3339(row.created_ms),
+        answered_by: row.answered_by.clone(),
     }
 }
 

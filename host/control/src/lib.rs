@@ -6,8 +6,10 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
+mod accounts;
 mod approvals;
 mod arguments;
+mod attempts;
 mod audit;
 mod auth;
 mod caller;
@@ -23,19 +25,24 @@ mod dry_run;
 mod events;
 mod executions;
 mod inspect;
+mod invitations;
 mod invoke;
 mod loaded;
 mod once;
+mod organizations;
 mod page;
+mod passwords;
 mod pattern;
 mod policies;
 mod problem;
 mod programs;
 mod recall;
 mod resume;
+mod roles;
 mod running;
 mod search;
 mod session;
+mod sessions;
 mod settings;
 mod signature;
 mod sources;
@@ -45,6 +52,7 @@ mod tools;
 mod trace;
 mod workspace;
 
+pub use accounts::{AccountView, AddAccount, SetPassword};
 pub use approvals::InteractionView;
 pub use audit::{AuditItem, AuditPage, AuditQuery};
 pub use auth::{AuthMethodView, VariableView};
@@ -59,17 +67,22 @@ pub use dry_run::{DecisionView, DryRunView};
 pub use events::{Event, Watch, Watched};
 pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
 pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
 pub use once::Once;
+pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};
 pub use page::{Page, PageQuery};
+pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
+pub use roles::Role;
+pub use sessions::{SessionView, SignIn, SignedIn};
 pub use settings::{LimitSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
     SourceRefreshed, SourceView, WarningView,
 };
-pub use tokens::{AddToken, TokenAdded, TokenView};
+pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
 pub use trace::{CallView, TraceView};
 pub use workspace::Workspace;

@@ -80,7 +80,20 @@ impl Workspace {
         if request.remember {
             caller.expect(Capability::Manage)?;
         }
-        let id = self.visible_execution(caller, id)?.id;
+        let row = self.handled_execution(caller, id)?;
+        if request.action == ResumeAction::Accept && !caller.accepts(&row) {
+            return Err(Problem::new(
+                ProblemKind::Denied,
+                "approval-not-yours",
+                format!(
+                    "this execution is of {}, and a {} accepts what their own ask",
+                    row.account,
+                    caller.role.as_str()
+                ),
+            )
+            .hint("an admin of the organization accepts it"));
+        }
+        let id = row.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;
         let row = self.known_execution(id.as_str())?;
@@ -183,7 +196,7 @@ impl Workspace {
                 expected: "pending".into(),
                 status: status.into(),
                 answer: request.content.as_ref().map(Value::to_string),
-                answered_by: caller.account.clone(),
+                answered_by: caller.signature(),
                 at_ms: now_ms,
             },
             Change::Status {
@@ -221,7 +234,7 @@ impl Workspace {
     /// # Errors
     /// When there is none of that id, or it has ended.
     pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
-        let id = self.visible_execution(caller, id)?.id;
+        let id = self.handled_execution(caller, id)?.id;
         self.running.abort(&id).await;
         let _claim = self.running.claim(&id).await;
         self.executions().written().await?;
@@ -304,7 +317,7 @@ impl Workspace {
             expected: "pending".into(),
             status: "cancelled".into(),
             answer: None,
-            answered_by: caller.account.clone(),
+            answered_by: caller.signature(),
             at_ms: now_ms,
         };
         let asked = self.executions().interactions(id)?.into_iter();

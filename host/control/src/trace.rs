@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::approvals::{InteractionView, interaction_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::executions::ExecutionView;
@@ -22,6 +23,8 @@ pub struct TraceView {
     pub execution: ExecutionView,
     /// Its calls, in the order they were made.
     pub calls: Vec<CallView>,
+    /// What it asked, and who answered.
+    pub interactions: Vec<InteractionView>,
 }
 
 /// One call.
@@ -63,7 +66,12 @@ impl Workspace {
         let row = self.visible_execution(caller, id)?;
         let running = execution.status == "running";
         let calls = self.executions().journal(&row.id)?;
-        Ok(TraceView { calls: calls.into_iter().map(|call| call_view(call, running)).collect(), execution })
+        let asked = self.executions().interactions(&row.id)?;
+        Ok(TraceView {
+            calls: calls.into_iter().map(|call| call_view(call, running)).collect(),
+            interactions: asked.iter().map(interaction_view).collect(),
+            execution,
+        })
     }
 }
 

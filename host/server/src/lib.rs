@@ -12,6 +12,7 @@ mod holder;
 mod http;
 mod listen;
 mod options;
+mod pages;
 mod server;
 mod tls;
 

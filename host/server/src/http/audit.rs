@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use executor_control::{AuditItem, AuditQuery};
+use executor_control::{AuditItem, AuditQuery, Capability};
 
-use super::decode::{Parameters, Segments};
+use super::decode::{Parameters, Segments, Who};
 use super::encode::{Answer, ok};
+use super::route::Need;
 use super::{App, Route};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/workspaces/{workspace}/audit", "What was done, oldest first", list)
+            .needs(Need::Capability(Capability::Read))
             .query::<AuditQuery>()
             .gives_page::<AuditItem>(),
     ]
@@ -19,8 +21,9 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<AuditQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.audit(&query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.audit(&query)?)
 }

@@ -1,5 +1,6 @@
 //! The routes: one file a noun, and the table of them all.
 
+mod accounts;
 mod audit;
 mod components;
 mod connections;
@@ -10,10 +11,14 @@ mod executions;
 mod failure;
 mod health;
 mod installation;
+mod invitations;
 mod needs;
 mod openapi;
+mod organizations;
 mod policies;
 mod route;
+mod sessions;
+mod sign_in;
 mod sources;
 mod stream;
 mod tickets;
@@ -21,27 +26,32 @@ mod tokens;
 mod tools;
 mod workspaces;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
+use axum::http::Method;
 use executor_control::Control;
 use tokio::sync::watch;
 
+pub(crate) use decode::Via;
 pub(crate) use events::PATH as EVENTS;
 pub(crate) use failure::Failure;
-#[cfg(test)]
-pub(crate) use route::Need;
-pub(crate) use route::Route;
+pub(crate) use route::{Need, Route};
+pub(crate) use sessions::is_safe;
 pub(crate) use tickets::Tickets;
 
-/// The one route that needs no token.
-pub(crate) const HEALTH: &str = "/v1/health";
+/// Where the daemon says that it is there.
+const HEALTH: &str = "/v1/health";
 
 /// What handlers share.
 pub(crate) struct App {
     pub(crate) control: Control,
     /// `http://127.0.0.1:4788`
     pub(crate) address: String,
+    /// The address by which people elsewhere reach it.
+    pub(crate) public: String,
+    /// Whether what goes over the network is sealed.
+    pub(crate) sealed: bool,
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) tickets: Arc<Tickets>,
@@ -62,16 +72,35 @@ fn routes() -> Vec<Route> {
         components::routes(),
         audit::routes(),
         tokens::routes(),
+        accounts::routes(),
+        organizations::routes(),
+        invitations::routes(),
+        sessions::routes(),
+        sign_in::routes(),
         events::routes(),
     ];
     groups.into_iter().flatten().collect()
+}
+
+/// The routes that anybody may ask for.
+static OPEN: LazyLock<Vec<Route>> =
+    LazyLock::new(|| routes().into_iter().filter(|route| route.need == Need::Nothing).collect());
+
+/// Whether a request is for anybody, whoever asks.
+pub(crate) fn is_open(method: &Method, path: &str) -> bool {
+    OPEN.iter().any(|route| route.is(method, path))
+}
+
+/// Whether it is for a page that anybody may come to from anywhere.
+pub(crate) fn is_page(method: &Method, path: &str) -> bool {
+    *method == Method::GET && !path.starts_with("/v1/") && is_open(method, path)
 }
 
 /// The router of the table.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
-        let (path, method) = route.serve();
+        let (path, method) = route.serve(&app);
         router = router.route(path, method);
     }
     router
