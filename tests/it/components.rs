@@ -79,3 +79,56 @@ fn files_that_are_no_components_are_named() {
     let list = daemon.run(&["component", "list", "--json"]).json();
     assert_eq!(list["items"].as_array().unwrap().len(), 3, "none of them was added");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_workspace_removes_another_keeps() {
+    let daemon = Daemon::start();
+    daemon.run(&["organizations", "add", "team"]).ok();
+    daemon.run(&["workspaces", "add", "team-work", "--organization", "team"]).ok();
+    let theirs = ["--workspace", "team-work"];
+    let in_theirs = |arguments: &[&str]| daemon.run(&[&theirs, arguments].concat());
+    let names = |answer: serde_json::Value| -> Vec<String> {
+        let items = answer["items"].as_array().unwrap().clone();
+        items.iter().filter_map(|item| item["name"].as_str().map(str::to_owned)).collect()
+    };
+    let ours = ["openapi", "quickjs", "typescript"];
+
+    let added = daemon.run(&["component", "add", &guest("adapter_plain"), "--yes", "--json"]).json();
+    let digest = added["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
+    let kept = daemon.home().join("components").join(format!("{digest}.wasm"));
+    assert!(kept.is_file(), "{}", kept.display());
+    assert_eq!(
+        names(in_theirs(&["component", "list", "--json"]).json()),
+        ours,
+        "it is pinned in one workspace"
+    );
+
+    in_theirs(&["component", "add", &guest("adapter_plain"), "--name", "other", "--yes"]).ok();
+    daemon.run(&["component", "remove", "plain"]).ok();
+    assert!(kept.is_file(), "the other workspace has it pinned still");
+    assert_eq!(
+        names(in_theirs(&["component", "list", "--json"]).json()),
+        ["openapi", "other", "quickjs", "typescript"]
+    );
+    let file = daemon.home().join("nothing.txt");
+    fs::write(&file, "plain").unwrap();
+    let added = in_theirs(&[
+        "sources",
+        "add",
+        file.to_str().unwrap(),
+        "--kind",
+        "plain",
+        "--name",
+        "mine",
+        "--set",
+        "base_url=http://127.0.0.1:9",
+        "--allow-host",
+        "127.0.0.1:9",
+    ]);
+    added.ok();
+    let ran = in_theirs(&["run", "-e", "return await tools.mine.echo({ text: 'here' })"]).ok();
+    assert!(ran.contains("here"), "{ran}");
+    in_theirs(&["sources", "remove", "mine"]).ok();
+    in_theirs(&["component", "remove", "other"]).ok();
+    assert!(!kept.exists(), "nobody needs its bytes any more");
+}

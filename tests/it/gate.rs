@@ -64,7 +64,17 @@ fn post_route(path: &str) -> Option<Calls> {
         | "/v1/tokens"
         | "/v1/workspaces"
         | "/v1/shutdown"
-        | "/v1/events/tickets" => Calls::None,
+        | "/v1/events/tickets"
+        | "/v1/accounts"
+        | "/v1/accounts/{account}/password"
+        | "/v1/organizations"
+        | "/v1/organizations/{organization}/invitations"
+        | "/v1/organizations/{organization}/members/{account}"
+        | "/v1/invitations/{secret}/accept"
+        | "/v1/sessions"
+        | "/logout"
+        | "/handoffs"
+        | "/handoff/{secret}" => Calls::None,
         _ => return None,
     })
 }
@@ -164,7 +174,8 @@ async fn no_command_goes_past_it() {
             "run" => &["run", "-e", PROGRAM],
             "serve" | "up" | "down" | "status" | "doctor" | "sources" | "connections" | "tools"
             | "resume" | "executions" | "policies" | "config" | "component" | "audit" | "completions"
-            | "version" | "explain" | "tokens" | "connect" | "help" => continue,
+            | "version" | "explain" | "tokens" | "connect" | "accounts" | "members" | "organizations"
+            | "workspaces" | "help" => continue,
             // Its tools have a test of their own.
             "mcp" => continue,
             other => panic!("executor {other}: does it call tools? Say so here"),

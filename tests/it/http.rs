@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Daemon, emulator};
+use crate::daemon::{Daemon, TOKEN, emulator};
 use crate::wire::{Wire, next_event};
 
 const RUN: &str = "/v1/workspaces/default/executions";
@@ -159,6 +159,41 @@ async fn a_source_shows_all_that_it_was_made_of() {
     let more = owner.get(&format!("{base}/definitions?limit=2&cursor={cursor}")).json();
     assert_ne!(definitions["items"][0]["name"], more["items"][0]["name"]);
     assert!(more["items"][0]["schema"].is_object(), "{more}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_connects_a_source_on_a_page_and_who_asked_sees_nothing() {
+    let (daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    daemon.run(&["connections", "remove", "github"]).ok();
+    let secret = new_token(&daemon, &json!({"name": "agent"}));
+    let agent = Wire::with(&daemon, Some(&secret));
+    let asked = agent.post("/v1/workspaces/default/handoffs", &json!({"source": "github"}));
+    assert_eq!(asked.status, 201, "{asked:?}");
+    let url = asked.json()["url"].as_str().unwrap().to_owned();
+    let (origin, path) = url.split_at(url.find("/handoff/").unwrap());
+    let nobody = Wire::with(&daemon, None);
+    let page = nobody.get(path);
+    let html = String::from_utf8(page.body.clone()).unwrap();
+    assert!(html.contains("<b>agent</b> asks you to connect <b>github</b>"), "{html}");
+    assert!(html.contains(emulator.origin()) && html.contains("type=\"password\""), "{html}");
+    let head = page.head.to_ascii_lowercase();
+    assert!(head.contains("no-store") && head.contains("frame-ancestors 'none'"), "{head}");
+
+    let value = json!({"token": TOKEN});
+    let elsewhere = nobody.send("POST", path, &[("origin", "http://evil.test")], Some(&value));
+    assert_eq!(elsewhere.refused(403), "origin-denied");
+    assert!(nobody.send("POST", path, &[("origin", origin)], Some(&json!({}))).status >= 400);
+    assert_eq!(nobody.get(path).status, 200, "a mistake spends nothing");
+    let done = nobody.send("POST", path, &[("origin", origin)], Some(&value));
+    assert_eq!(done.status, 200, "{done:?}");
+    assert_eq!(nobody.get(path).status, 404, "a link is good once");
+    assert_eq!(nobody.send("POST", path, &[("origin", origin)], Some(&value)).status, 404);
+    let login =
+        agent.post(RUN, &json!({"code": "return (await tools.github.users.getAuthenticated({})).login"}));
+    assert_eq!(login.json()["result"], "octocat", "{login:?}");
+    let audit = daemon.run(&["audit", "search", "connection.add"]).ok();
+    assert!(audit.contains("agent (hand-off page)") && !audit.contains(TOKEN), "{audit}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ mod documents;
 mod durability;
 mod gate;
 mod http;
+mod identity;
 mod main_job;
 mod mcp;
 mod mcp_client;

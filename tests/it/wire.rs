@@ -71,6 +71,17 @@ impl Wire {
         headers: &[(&str, &str)],
         body: Option<&Value>,
     ) -> Response {
+        self.send_text(method, path, headers, &body.map(Value::to_string).unwrap_or_default())
+    }
+
+    /// The same with a body that need not be JSON.
+    pub(crate) fn send_text(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
         let mut reader = BufReader::new(self.open(method, path, headers, body));
         let head = read_head(&mut reader);
         let mut body = Vec::new();
@@ -84,13 +95,22 @@ impl Wire {
 
     /// A stream of events, after its head.
     pub(crate) fn events(&self, path: &str) -> (String, BufReader<TcpStream>) {
-        let mut reader = BufReader::new(self.open("GET", path, &[], None));
+        self.events_with(path, &[])
+    }
+
+    /// The same with headers.
+    pub(crate) fn events_with(&self, path: &str, headers: &[(&str, &str)]) -> (String, BufReader<TcpStream>) {
+        let mut reader = BufReader::new(self.open("GET", path, headers, ""));
         let head = read_head(&mut reader);
         (head, reader)
     }
 
-    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> TcpStream {
-        let body = body.map(Value::to_string).unwrap_or_default();
+    /// What a browser calls the daemon's own pages' origin.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.authority)
+    }
+
+    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut text =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "host") {

@@ -50,10 +50,16 @@ impl<'c> Api<'c> {
 
     /// A whole list, page by page.
     pub(crate) fn list(&self, target: &str) -> Result<Answer, Failure> {
+        self.list_with(target, &[])
+    }
+
+    /// The same with more in the query.
+    pub(crate) fn list_with(&self, target: &str, more: &[(&str, &str)]) -> Result<Answer, Failure> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
-            let values = [("limit", Some(PAGE.to_string())), ("cursor", cursor.take())];
+            let mut values = vec![("limit", Some(PAGE.to_string())), ("cursor", cursor.take())];
+            values.extend(more.iter().map(|(name, value)| (*name, Some((*value).to_owned()))));
             let mut page = self.get(&(target.to_owned() + &query(&values)))?.value;
             if let Value::Array(found) = page["items"].take() {
                 items.extend(found);

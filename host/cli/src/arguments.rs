@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    audit, call, completions, component, config, connect, connections, executions, explain, mcp, policies,
-    resume, run, serve, sources, tokens, tools, up, version,
+    accounts, audit, call, completions, component, config, connect, connections, executions, explain, mcp,
+    members, organizations, policies, resume, run, serve, sources, tokens, tools, up, version, workspaces,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -109,6 +109,23 @@ pub(crate) enum Command {
     Tokens {
         #[command(subcommand)]
         action: tokens::Action,
+    },
+    /// Make accounts, and set their passwords
+    Accounts {
+        #[command(subcommand)]
+        action: accounts::Action,
+    },
+    /// Invite people into an organization, and say what they are in it
+    Members(members::MembersArguments),
+    /// Make organizations, which keep their workspaces to themselves
+    Organizations {
+        #[command(subcommand)]
+        action: organizations::Action,
+    },
+    /// Make workspaces
+    Workspaces {
+        #[command(subcommand)]
+        action: workspaces::Action,
     },
     /// Read and change the configuration
     Config {

@@ -71,6 +71,9 @@ pub struct InteractionView {
     pub created_at: String,
     /// When it is too late to answer.
     pub expires_at: String,
+    /// Who answered, through which client: `local via cli`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
 }
 
 /// Something that is not what it was.
@@ -273,6 +276,7 @@ impl Workspace {
             asked_by: text("asked_by"),
             created_at: rfc3339(row.created_ms),
             expires_at: rfc3339(row.created_ms.saturating_add(self.shared.settings.expire_ms())),
+            answered_by: row.answered_by.clone(),
         }
     }
 }

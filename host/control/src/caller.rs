@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use executor_store::{ExecutionRow, TokenId};
+use executor_store::{ExecutionRow, FIRST_ACCOUNT, SessionId, TokenId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::pattern::Pattern;
 use crate::problem::{Problem, ProblemKind};
+use crate::roles::Role;
 
 /// The surface that a request came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +44,14 @@ impl Surface {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Capability {
+    /// See everything, secrets aside: sources, connections, policies,
+    /// components, everybody's executions, the audit log.
+    Read,
     /// Find tools, call them, run programs, and see and end one's own
     /// executions.
     Call,
-    /// Change and see everything else: sources, connections, policies,
-    /// components, tokens, everybody's executions, the audit log.
+    /// Change what there is, and so see it: sources, connections, policies,
+    /// components, tokens, everybody's executions.
     Manage,
     /// Accept what an execution asks a person for.
     Approve,
@@ -55,11 +59,12 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability there is.
-    pub const ALL: [Self; 3] = [Self::Call, Self::Manage, Self::Approve];
+    pub const ALL: [Self; 4] = [Self::Read, Self::Call, Self::Manage, Self::Approve];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Read => "read",
             Self::Call => "call",
             Self::Manage => "manage",
             Self::Approve => "approve",
@@ -105,10 +110,16 @@ pub struct Caller {
     pub client: String,
     /// The surface.
     pub surface: Surface,
-    /// The token that was shown; none: a session of the account itself.
+    /// The token that was shown; none: a person.
     pub(crate) token: Option<TokenId>,
-    /// In no order, each once.
-    pub(crate) capabilities: Vec<Capability>,
+    /// The session that was shown.
+    pub(crate) session: Option<SessionId>,
+    /// What it was given: a token its own, a person everything. In no order,
+    /// each once. Its role is what it has of that.
+    pub(crate) granted: Vec<Capability>,
+    /// What its account is where it asks; outside of any organization the
+    /// least that it is in one.
+    pub(crate) role: Role,
     /// None: every tool.
     pub(crate) toolkit: Option<Arc<Toolkit>>,
 }
@@ -116,19 +127,26 @@ pub struct Caller {
 impl Caller {
     /// The owner, who may do everything.
     pub fn owner(client: &str, surface: Surface) -> Self {
+        Self::person(FIRST_ACCOUNT, client, surface, Role::Owner)
+    }
+
+    /// A person, who may do what their role does.
+    pub(crate) fn person(account: &str, client: &str, surface: Surface, role: Role) -> Self {
         Self {
-            account: "local".into(),
+            account: account.to_owned(),
             client: client.to_owned(),
             surface,
             token: None,
-            capabilities: Capability::ALL.to_vec(),
+            session: None,
+            granted: Capability::ALL.to_vec(),
+            role,
             toolkit: None,
         }
     }
 
     /// The daemon itself, where nobody asked.
     pub(crate) fn daemon() -> Self {
-        Self { capabilities: Vec::new(), ..Self::owner("daemon", Surface::Cli) }
+        Self { granted: Vec::new(), ..Self::owner("daemon", Surface::Cli) }
     }
 
     /// Whoever began an execution, as far as its record says: what it does
@@ -147,14 +165,39 @@ impl Caller {
             client: row.client.clone(),
             surface: Surface::parse(&row.surface),
             token: row.token.as_deref().and_then(|id| TokenId::parse(id).ok()),
-            capabilities: vec![Capability::Call],
+            session: None,
+            granted: vec![Capability::Call],
+            role: Role::Member,
             toolkit,
         })
     }
 
+    /// The same one in an organization where its account has a role.
+    #[must_use]
+    pub(crate) fn with_role(&self, role: Role) -> Self {
+        Self { role, ..self.clone() }
+    }
+
     /// Whether it may do something.
     pub fn may(&self, capability: Capability) -> bool {
-        self.capabilities.contains(&capability)
+        self.was_given(capability) && self.role.capabilities().contains(&capability)
+    }
+
+    /// Whether it was given something, whatever its role makes of that. Who
+    /// changes things sees them.
+    pub(crate) fn was_given(&self, capability: Capability) -> bool {
+        self.granted.contains(&capability)
+            || capability == Capability::Read && self.granted.contains(&Capability::Manage)
+    }
+
+    /// Whether it shows a session that can end.
+    pub fn signed_in(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Whether it speaks for its account: a person, or a token that manages.
+    pub(crate) fn speaks_for_account(&self) -> bool {
+        self.token.is_none() || self.granted.contains(&Capability::Manage)
     }
 
     /// Whether a token was shown, which names the client.
@@ -167,7 +210,7 @@ impl Caller {
     #[must_use]
     pub fn as_model(&self, client: String) -> Self {
         let mut model = Self { client, ..self.clone() };
-        model.capabilities.retain(|capability| *capability != Capability::Approve);
+        model.granted.retain(|capability| *capability != Capability::Approve);
         model
     }
 
@@ -177,8 +220,8 @@ impl Caller {
     pub fn answered_by_person(&self) -> Self {
         let mut person = self.clone();
         person.client = format!("{} (elicitation)", self.client);
-        if !person.may(Capability::Approve) {
-            person.capabilities.push(Capability::Approve);
+        if !person.was_given(Capability::Approve) {
+            person.granted.push(Capability::Approve);
         }
         person
     }
@@ -191,9 +234,31 @@ impl Caller {
         if self.may(capability) {
             return Ok(());
         }
-        let message = format!("{} may not do this: its token lacks `{}`", self.client, capability.as_str());
+        let wanted = capability.as_str();
+        if !self.was_given(capability) {
+            let message = format!("{} may not do this: its token lacks `{wanted}`", self.client);
+            return Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
+                .hint("use the owner's session, or a token made with `executor tokens add NAME --can …`"));
+        }
+        let message =
+            format!("{} may not do this: a {} may not `{wanted}`", self.account, self.role.as_str());
         Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
-            .hint("use the owner's session, or a token made with `executor tokens add NAME --can …`"))
+            .hint("an admin of the organization changes roles: `executor members role ACCOUNT ROLE`"))
+    }
+
+    /// Fails for a token: it would give itself what it was not given.
+    pub(crate) fn expect_person(&self) -> Result<(), Problem> {
+        if self.token.is_none() {
+            return Ok(());
+        }
+        let message = format!("{} may not do this: it is a token, and this is for a person", self.client);
+        Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
+            .hint("use the command line on the daemon's machine, or sign in"))
+    }
+
+    /// How records name it: who, through which client.
+    pub(crate) fn signature(&self) -> String {
+        format!("{} via {}", self.account, self.client)
     }
 
     /// Whether its toolkit has a tool.
@@ -201,10 +266,26 @@ impl Caller {
         self.toolkit.as_ref().is_none_or(|toolkit| toolkit.holds(path))
     }
 
-    /// Whether it may see an execution: its own, or all where it manages.
+    /// Whether it may see an execution: its own, or all where it reads.
     pub(crate) fn sees(&self, row: &ExecutionRow) -> bool {
-        self.may(Capability::Manage)
-            || self.account == row.account && self.token.as_ref().map(TokenId::as_str) == row.token.as_deref()
+        self.may(Capability::Read) || self.began(row)
+    }
+
+    /// Whether it may end or go on with an execution: its own, or all where
+    /// it manages.
+    pub(crate) fn handles(&self, row: &ExecutionRow) -> bool {
+        self.may(Capability::Manage) || self.began(row)
+    }
+
+    /// Whether it may accept what an execution asks.
+    pub(crate) fn accepts(&self, row: &ExecutionRow) -> bool {
+        self.may(Capability::Approve) && (self.role.answers_for_others() || self.account == row.account)
+    }
+
+    /// A person's are those of their clients too; a token's are its own alone.
+    fn began(&self, row: &ExecutionRow) -> bool {
+        let ours = |token: &TokenId| row.token.as_deref() == Some(token.as_str());
+        self.account == row.account && self.token.as_ref().is_none_or(ours)
     }
 
     /// Its own part of a key that it chose.
@@ -224,11 +305,33 @@ mod tests {
 
     #[test]
     fn a_person_at_a_client_may_accept_and_nothing_more() {
-        let client = Caller { capabilities: vec![Capability::Call], ..Caller::owner("claude", Surface::Mcp) };
+        let client = Caller { granted: vec![Capability::Call], ..Caller::owner("claude", Surface::Mcp) };
         assert!(client.expect(Capability::Approve).is_err());
         let person = client.answered_by_person();
         assert!(person.may(Capability::Approve) && !person.may(Capability::Manage));
         assert_eq!(person.client, "claude (elicitation)");
+    }
+
+    #[test]
+    fn a_role_bounds_what_was_given() {
+        let person = |role| Caller::person("ada", "browser", Surface::Http, role);
+        let token = |role, granted: &[Capability]| Caller { granted: granted.to_vec(), ..person(role) };
+        let all = Capability::ALL;
+        for (caller, expect) in [
+            (person(Role::Viewer), [true, false, false, false]),
+            (person(Role::Member), [true, true, false, true]),
+            (person(Role::Admin), [true; 4]),
+            (person(Role::Owner), [true; 4]),
+            (token(Role::Owner, &[Capability::Call]), [false, true, false, false]),
+            (token(Role::Viewer, &[Capability::Call]), [false; 4]),
+            (token(Role::Owner, &[Capability::Manage]), [true, false, true, false]),
+            (token(Role::Viewer, &[Capability::Manage]), [true, false, false, false]),
+        ] {
+            assert_eq!(all.map(|one| caller.may(one)), expect, "{caller:?}");
+            assert_eq!(all.map(|one| caller.expect(one).is_ok()), expect, "{caller:?}");
+        }
+        let refused = person(Role::Viewer).expect(Capability::Call).unwrap_err().message;
+        assert_eq!(refused, "ada may not do this: a viewer may not `call`");
     }
 
     #[test]

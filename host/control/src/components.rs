@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_bundle::Bundled;
 use executor_runtime::{AdapterContext, Identity, Origin, Scope, World, inspect};
-use executor_store::{ComponentRow, Digest, component_bytes, put_component};
+use executor_store::{ComponentRow, Digest, component_bytes, put_component, remove_component_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -124,6 +124,8 @@ impl Workspace {
         let kind = self.try_component(&proposed, &digest, artifact.world, bytes.clone()).await?;
         let name = request.name.clone().or_else(|| kind.clone()).unwrap_or(proposed);
         self.check_component_name(&name)?;
+        // Nobody removes the bytes between their storing and their pinning.
+        let _needed = self.shared.component_bytes.lock().await;
         put_component(&self.shared.home, &bytes)?;
         let row = ComponentRow {
             name: name.clone(),
@@ -208,12 +210,26 @@ impl Workspace {
             };
             return Err(Problem::new(ProblemKind::Conflict, "component-in-use", reason));
         }
+        let needed = self.shared.component_bytes.lock().await;
         self.store.remove_component(name).await?;
-        self.shared.loaded.adapters.forget(&row.digest);
-        self.shared.loaded.sandboxes.forget(&row.digest);
-        self.shared.loaded.compilers.forget(&row.digest);
-        self.shared.runtime.forget(&row.digest.hex());
+        self.forget_component(&row.digest)?;
+        drop(needed);
         self.record(caller, "component.remove", json!({"component": name})).await
+    }
+
+    /// Forgets a component whose pin was removed, with its bytes, unless any
+    /// workspace has it pinned still: another one's component is not this
+    /// one's to remove.
+    fn forget_component(&self, digest: &Digest) -> Result<(), Problem> {
+        for store in self.shared.stores() {
+            if store.components()?.iter().any(|pinned| pinned.digest == *digest) {
+                return Ok(());
+            }
+        }
+        self.shared.loaded.forget(digest);
+        self.shared.runtime.forget(&digest.hex());
+        remove_component_bytes(&self.shared.home, digest)?;
+        Ok(())
     }
 
     /// Pins the components that came with this binary.

@@ -6,20 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_runtime::Runtime;
-use executor_store::{Cache, Home, HomeError, Installation, WorkspaceName, observe_commits};
+use executor_store::{
+    Cache, FIRST_ORGANIZATION, Home, HomeError, Installation, OrganizationName, WorkspaceName, WorkspaceRow,
+    observe_commits,
+};
 use executor_telemetry::metrics::metrics;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::AbortHandle;
 use utoipa::ToSchema;
 
-use crate::caller::Caller;
+use crate::attempts::Attempts;
+use crate::caller::{Caller, Capability};
 use crate::clock::{Clock, rfc3339};
 use crate::events::{Events, Watch};
+use crate::handoffs::Handoffs;
 use crate::loaded::Loaded;
+use crate::organizations::{About, Members};
 use crate::page::{Page, PageQuery};
+use crate::passwords::Passwords;
 use crate::problem::{Problem, ProblemKind, chain};
 use crate::resume::WAITING;
+use crate::sessions::Sessions;
 use crate::settings::{SettingView, Settings};
 use crate::tokens::Tokens;
 use crate::workspace::Workspace;
@@ -46,7 +54,16 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) loaded: Loaded,
     pub(crate) tokens: Tokens,
+    pub(crate) sessions: Sessions,
+    pub(crate) members: Members,
+    pub(crate) passwords: Passwords,
+    pub(crate) attempts: Attempts,
+    /// Held while the bytes of a component are made needed or needless.
+    pub(crate) component_bytes: tokio::sync::Mutex<()>,
     pub(crate) events: Events,
+    pub(crate) handoffs: Handoffs,
+    /// Those of the workspaces that are open: all of the installation's.
+    stores: Mutex<Vec<executor_store::Workspace>>,
     ready: AtomicBool,
     started_ms: i64,
 }
@@ -54,6 +71,14 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    pub(crate) fn add_store(&self, store: executor_store::Workspace) {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+    }
+
+    pub(crate) fn stores(&self) -> Vec<executor_store::Workspace> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Refuses new work where the disk is nearly full, so that what runs can
@@ -93,15 +118,16 @@ pub struct InstallationView {
     pub id: String,
     /// The version of this binary.
     pub version: String,
-    /// The home's path.
-    pub home: String,
+    /// The home's path; for whoever runs the installation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
     /// The daemon's process.
     pub pid: u32,
     /// When it started.
     pub started_at: String,
     /// Whether the first-party components are ready.
     pub ready: bool,
-    /// Its workspaces.
+    /// Its workspaces, as far as the caller may enter them.
     pub workspaces: Vec<String>,
 }
 
@@ -110,6 +136,8 @@ pub struct InstallationView {
 pub struct WorkspaceView {
     /// Its name.
     pub name: String,
+    /// The organization that it belongs to.
+    pub organization: String,
 }
 
 /// A workspace to make.
@@ -118,6 +146,10 @@ pub struct WorkspaceView {
 pub struct AddWorkspace {
     /// Its name: lower-case letters, digits, `-` and `_`.
     pub name: String,
+    /// The organization that it belongs to; the first or the only one of the
+    /// caller's by default.
+    #[serde(default)]
+    pub organization: Option<String>,
 }
 
 impl Control {
@@ -133,6 +165,8 @@ impl Control {
         let now_ms = options.clock.now_ms();
         let installation = Installation::open(&home, now_ms)?;
         let tokens = Tokens::load(installation.tokens()?)?;
+        let sessions = Sessions::load(installation.sessions()?);
+        let members = Members::load(installation.memberships()?)?;
         let compiled = options.cache.unwrap_or_else(|| home.cache_directory().join("components"));
         let runtime = Runtime::new(&compiled).map_err(|error| Problem::internal(chain(&error)))?;
         let shared = Arc::new(Shared {
@@ -144,13 +178,20 @@ impl Control {
             clock: options.clock,
             loaded: Loaded::default(),
             tokens,
+            sessions,
+            members,
+            passwords: Passwords::default(),
+            attempts: Attempts::default(),
+            component_bytes: tokio::sync::Mutex::default(),
             events: Events::default(),
+            handoffs: Handoffs::default(),
+            stores: Mutex::default(),
             ready: AtomicBool::new(false),
             started_ms: now_ms,
         });
         let control = Self { shared, workspaces: Arc::default(), keeping: Arc::default() };
-        for name in control.shared.installation.workspaces()? {
-            control.open_workspace(&name).await?;
+        for row in control.shared.installation.workspaces()? {
+            control.open_workspace(&row).await?;
         }
         let warm = control.clone();
         tokio::spawn(async move { warm.ready().await });
@@ -160,38 +201,33 @@ impl Control {
         Ok(control)
     }
 
-    async fn open_workspace(&self, name: &WorkspaceName) -> Result<(), Problem> {
-        let workspace = Workspace::open(self.shared.clone(), name).await?;
+    async fn open_workspace(&self, row: &WorkspaceRow) -> Result<(), Problem> {
+        let workspace = Workspace::open(self.shared.clone(), row).await?;
         let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        workspaces.insert(name.to_string(), workspace);
+        workspaces.insert(row.name.to_string(), workspace);
         Ok(())
     }
 
-    /// A workspace by its name.
-    ///
-    /// # Errors
-    /// When there is none of that name.
-    pub fn workspace(&self, name: &str) -> Result<Arc<Workspace>, Problem> {
-        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        workspaces.get(name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = workspaces.keys().map(String::as_str).collect();
-            Problem::not_found("workspace", name).hint(format!("there is: {}", known.join(", ")))
-        })
+    /// A workspace, whoever asks: `Control::workspace` says who may.
+    pub(crate) fn any_workspace(&self, name: &str) -> Option<Arc<Workspace>> {
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// The workspaces, by name.
+    /// The workspaces that the caller may enter, by name.
     ///
     /// # Errors
     /// When the cursor is none of this list.
-    pub fn workspaces(&self, query: &PageQuery) -> Result<Page<WorkspaceView>, Problem> {
-        let views = self.installation().workspaces.into_iter().map(|name| WorkspaceView { name }).collect();
+    pub fn workspaces(&self, caller: &Caller, query: &PageQuery) -> Result<Page<WorkspaceView>, Problem> {
+        let found = self.workspace_names(caller).into_iter().filter_map(|name| self.any_workspace(&name));
+        let views = found.map(|workspace| workspace.view()).collect();
         query.page(views, |view: &WorkspaceView| view.name.clone())
     }
 
     /// Makes a workspace, empty.
     ///
     /// # Errors
-    /// When the name is none or taken.
+    /// When the name is none or taken, or the caller may not in the
+    /// organization.
     pub async fn add_workspace(
         &self,
         caller: &Caller,
@@ -199,16 +235,40 @@ impl Control {
     ) -> Result<WorkspaceView, Problem> {
         let name =
             WorkspaceName::parse(&request.name).map_err(|error| Problem::invalid(error.to_string()))?;
-        if !self.shared.installation.add_workspace(&name, self.now_ms()).await? {
-            let message = format!("there is a workspace {name} already");
+        let organization = match request.organization {
+            Some(name) => name,
+            None => self.only_organization(caller)?,
+        };
+        let caller = self.caller_of(caller, &organization)?;
+        caller.expect(Capability::Manage)?;
+        let organization =
+            OrganizationName::parse(&organization).map_err(|error| Problem::invalid(error.to_string()))?;
+        let row = WorkspaceRow { name, organization };
+        if !self.shared.installation.add_workspace(&row, self.now_ms()).await? {
+            let message = format!("there is a workspace {} already", row.name);
             return Err(
                 Problem::new(ProblemKind::Conflict, "workspace-exists", message).hint("choose another name")
             );
         }
-        self.open_workspace(&name).await?;
-        let view = WorkspaceView { name: name.to_string() };
-        self.record(caller, "workspace.add", json!({"workspace": view.name})).await?;
-        Ok(view)
+        self.open_workspace(&row).await?;
+        let what = json!({"workspace": row.name.as_str(), "organization": row.organization.as_str()});
+        self.record(&caller, &About::Organization(row.organization.as_str()), "workspace.add", what).await?;
+        Ok(WorkspaceView { name: row.name.into(), organization: row.organization.into() })
+    }
+
+    /// The organization that is meant where none is named: the first one of
+    /// those who are in it, else the only one.
+    fn only_organization(&self, caller: &Caller) -> Result<String, Problem> {
+        let mut names: Vec<String> = self.shared.members.of_account(&caller.account).into_keys().collect();
+        if names.iter().any(|name| name == FIRST_ORGANIZATION) {
+            return Ok(FIRST_ORGANIZATION.to_owned());
+        }
+        match (names.pop(), names.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => {
+                Err(Problem::invalid("it is not said in which organization").hint("name it: --organization"))
+            }
+        }
     }
 
     /// Resolves when the first-party components can be used. One that can't
@@ -224,19 +284,17 @@ impl Control {
         self.shared.ready.store(true, Ordering::Release);
     }
 
-    /// The daemon as a whole.
-    pub fn installation(&self) -> InstallationView {
-        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut names: Vec<String> = workspaces.keys().cloned().collect();
-        names.sort();
+    /// The daemon as a whole, as far as the caller has business with it.
+    pub fn installation(&self, caller: &Caller) -> InstallationView {
+        let runs_it = self.expect_runs_installation(caller).is_ok();
         InstallationView {
             id: self.shared.installation.id(),
             version: env!("CARGO_PKG_VERSION").into(),
-            home: self.shared.home.path().display().to_string(),
+            home: runs_it.then(|| self.shared.home.path().display().to_string()),
             pid: std::process::id(),
             started_at: rfc3339(self.shared.started_ms),
             ready: self.shared.ready.load(Ordering::Acquire),
-            workspaces: names,
+            workspaces: self.workspace_names(caller),
         }
     }
 
@@ -311,15 +369,6 @@ impl Control {
     /// The time, in milliseconds since the epoch, as everything here sees it.
     pub fn now_ms(&self) -> i64 {
         self.shared.now_ms()
-    }
-
-    /// Records a change of the installation in the log of every workspace: it
-    /// bears on each of them.
-    pub(crate) async fn record(&self, caller: &Caller, what: &str, more: Value) -> Result<(), Problem> {
-        for workspace in self.all_workspaces() {
-            workspace.record(caller, what, more.clone()).await?;
-        }
-        Ok(())
     }
 
     pub(crate) fn shared(&self) -> &Shared {

@@ -81,7 +81,7 @@ impl Session {
         self.workspace.tell(kind, || {
             json!({
                 "execution": row.id.to_string(), "kind": row.kind, "title": row.title,
-                "surface": row.surface, "client": row.client,
+                "surface": row.surface, "account": row.account, "client": row.client,
             })
         });
     }

@@ -16,7 +16,7 @@ use crate::drive::Work;
 use crate::once::Once;
 use crate::page::{Page, PageQuery, cursor};
 use crate::policies::random;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::programs::ProgramError;
 use crate::session::Session;
 use crate::workspace::Workspace;
@@ -74,6 +74,8 @@ pub struct ExecutionView {
     pub title: String,
     /// Where it came from.
     pub surface: String,
+    /// Who began it.
+    pub account: String,
     /// Through which client.
     pub client: String,
     /// When it began.
@@ -381,6 +383,17 @@ impl Workspace {
         Err(Problem::not_found("execution", id).hint("`executor executions list` shows them"))
     }
 
+    /// An execution that the caller may end or go on with.
+    pub(crate) fn handled_execution(&self, caller: &Caller, id: &str) -> Result<ExecutionRow, Problem> {
+        let row = self.visible_execution(caller, id)?;
+        if caller.handles(&row) {
+            return Ok(row);
+        }
+        let message = format!("{} may not do this: the execution is of {}", caller.account, row.account);
+        Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
+            .hint("whoever began it may, and the organization's admins"))
+    }
+
     fn new_row(&self, caller: &Caller, kind: &str) -> ExecutionRow {
         let now_ms = self.shared.now_ms();
         ExecutionRow {
@@ -424,6 +437,7 @@ pub(crate) fn row_view(
         status: row.status,
         title: row.title,
         surface: row.surface,
+        account: row.account,
         client: row.client,
         created_at: rfc3339(row.created_ms),
         settled_at: row.settled_ms.map(rfc3339),

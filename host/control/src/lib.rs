@@ -6,8 +6,10 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
+mod accounts;
 mod approvals;
 mod arguments;
+mod attempts;
 mod audit;
 mod auth;
 mod caller;
@@ -23,13 +25,17 @@ mod drive;
 mod dry_run;
 mod events;
 mod executions;
+mod handoffs;
 mod inspect;
+mod invitations;
 mod invoke;
 mod listing;
 mod loaded;
 mod once;
+mod organizations;
 mod outlive;
 mod page;
+mod passwords;
 mod pattern;
 mod policies;
 mod problem;
@@ -38,9 +44,11 @@ mod questions;
 mod recall;
 mod resume;
 mod retention;
+mod roles;
 mod running;
 mod search;
 mod session;
+mod sessions;
 mod settings;
 mod signature;
 mod sources;
@@ -51,6 +59,7 @@ mod trace;
 mod watch;
 mod workspace;
 
+pub use accounts::{AccountView, AddAccount, SetPassword};
 pub use approvals::{Difference, InteractionView};
 pub use audit::{AuditItem, AuditPage, AuditQuery, AuditVerdict};
 pub use auth::{AuthMethodView, VariableView};
@@ -64,19 +73,25 @@ pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
 pub use events::{Event, Watch, Watched};
 pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
+pub use handoffs::{AskHandoff, HandoffForm, HandoffView};
 pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
 pub use listing::{ToolDetail, ToolDetailPage};
 pub use once::Once;
+pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};
 pub use page::{Page, PageQuery};
+pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
+pub use roles::Role;
+pub use sessions::{SessionView, SignIn, SignedIn};
 pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
     AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
     SourceRefreshed, SourceView, WarningView,
 };
-pub use tokens::{AddToken, TokenAdded, TokenView};
+pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
 pub use trace::{CallView, SpanView, TraceView};
 pub use workspace::Workspace;

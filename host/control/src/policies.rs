@@ -69,7 +69,7 @@ pub struct PolicyView {
     pub note: Option<String>,
     /// Whether it holds for one version of a tool alone.
     pub pinned: bool,
-    /// Who wrote it.
+    /// Who wrote it, through which client: `local via cli`.
     pub created_by: String,
     /// When.
     pub created_at: String,
@@ -293,7 +293,7 @@ impl Workspace {
             action: request.action.as_str().into(),
             tool_digest: None,
             note: request.note,
-            created_by: caller.account.clone(),
+            created_by: caller.signature(),
             created_ms: self.shared.now_ms(),
         })
     }
@@ -316,7 +316,7 @@ impl Workspace {
             action: Action::Allow.as_str().into(),
             tool_digest: Some(*digest),
             note: Some("allowed from now on, at an approval".into()),
-            created_by: caller.account.clone(),
+            created_by: caller.signature(),
             created_ms: self.shared.now_ms(),
         }
     }

@@ -14,6 +14,8 @@ const NAME_LIMIT: usize = 200;
 pub enum ProblemKind {
     /// 400: the request makes no sense.
     Invalid,
+    /// 401: it is not known who asks.
+    Unauthenticated,
     /// 403: it may not be done.
     Denied,
     /// 404: there is no such thing.
@@ -22,6 +24,8 @@ pub enum ProblemKind {
     Conflict,
     /// 422: understood, and wrong in itself.
     Unprocessable,
+    /// 429: too often; `retry_after_seconds` of the details says when again.
+    TooMany,
     /// 502: somebody else failed.
     Upstream,
     /// 503: not now.

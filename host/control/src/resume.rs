@@ -73,6 +73,7 @@ pub enum ResumeAction {
 /// execution, a model too; everything else is for a person to accept.
 fn accepted(
     caller: &Caller,
+    row: &ExecutionRow,
     chosen: &InteractionRow,
     content: Option<&Value>,
 ) -> Result<Option<String>, Problem> {
@@ -87,6 +88,18 @@ fn accepted(
         )
         .hint(format!("on a terminal: executor resume {} --accept", chosen.execution)));
     }
+    if !caller.accepts(row) {
+        return Err(Problem::new(
+            ProblemKind::Denied,
+            "approval-not-yours",
+            format!(
+                "this execution is of {}, and a {} accepts what their own ask",
+                row.account,
+                caller.role.as_str()
+            ),
+        )
+        .hint("an admin of the organization accepts it"));
+    }
     Ok(content.map(Value::to_string))
 }
 
@@ -98,7 +111,7 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
-        let id = self.visible_execution(caller, id)?.id;
+        let id = self.handled_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;
         let row = self.known_execution(id.as_str())?;
@@ -110,7 +123,7 @@ impl Workspace {
                 drop(claim);
                 return self.cancel(caller, id.as_str()).await;
             }
-            ResumeAction::Accept => accepted(caller, &chosen, request.content.as_ref())?,
+            ResumeAction::Accept => accepted(caller, &row, &chosen, request.content.as_ref())?,
             ResumeAction::Decline => None,
         };
         let sandbox = match row.kind.as_str() {
@@ -208,7 +221,7 @@ impl Workspace {
                 expected: "pending".into(),
                 status: status.into(),
                 answer,
-                answered_by: format!("{} ({})", caller.account, caller.client),
+                answered_by: caller.signature(),
                 at_ms: now_ms,
             },
             Change::Status {
@@ -248,7 +261,7 @@ impl Workspace {
     /// # Errors
     /// When there is none of that id, or it has ended.
     pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
-        let id = self.visible_execution(caller, id)?.id;
+        let id = self.handled_execution(caller, id)?.id;
         self.running.abort(&id).await;
         let _claim = self.running.claim(&id).await;
         self.executions().written().await?;
@@ -337,7 +350,7 @@ impl Workspace {
             expected: "pending".into(),
             status: "cancelled".into(),
             answer: None,
-            answered_by: caller.account.clone(),
+            answered_by: caller.signature(),
             at_ms: now_ms,
         };
         let asked = self.executions().interactions(id)?.into_iter();

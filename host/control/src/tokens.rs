@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use executor_store::{Digest, TokenId, TokenRow};
+use executor_store::{Digest, FIRST_ACCOUNT, TokenId, TokenRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::{Caller, Capability, Surface, Toolkit};
 use crate::clock::rfc3339;
 use crate::control::{Control, Shared};
 use crate::once::Once;
+use crate::organizations::About;
 use crate::page::{Page, PageQuery};
 use crate::policies::random;
 use crate::problem::{Problem, ProblemKind};
@@ -44,6 +45,18 @@ pub struct TokenView {
     /// When it was last shown, to the minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<String>,
+}
+
+/// Which tokens to list.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct TokenQuery {
+    /// At most so many, 100 by default and 1,000 at most.
+    pub limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// Those of every account, for whoever runs the installation.
+    pub all: Option<bool>,
 }
 
 /// A token to make.
@@ -109,8 +122,14 @@ impl Tokens {
     fn all(&self) -> Vec<Arc<Known>> {
         let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = all.values().cloned().collect();
-        all.sort_by(|a, b| a.row.name.cmp(&b.row.name));
+        all.sort_by(|a, b| (&a.row.name, &a.row.account).cmp(&(&b.row.name, &b.row.account)));
         all
+    }
+
+    /// Takes back all of an account's.
+    pub(crate) fn forget_account(&self, account: &str) {
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, known| known.row.account != account);
     }
 }
 
@@ -163,36 +182,64 @@ impl Shared {
             client: known.row.name.clone(),
             surface,
             token: Some(known.row.id.clone()),
-            capabilities: known.capabilities.clone(),
+            session: None,
+            granted: known.capabilities.clone(),
+            role: self.members.least(&known.row.account),
             toolkit: known.toolkit.clone(),
         })
     }
 }
 
 impl Control {
+    /// Whoever is at the daemon's machine as its user: the first account.
+    /// `client` is what they use.
+    pub fn at_the_machine(&self, client: &str, surface: Surface) -> Caller {
+        Caller::person(FIRST_ACCOUNT, client, surface, self.shared().members.least(FIRST_ACCOUNT))
+    }
+
     /// Who shows a secret: the owner, or a client by its token; nothing where
     /// it is nobody's. `client` is what an owner's client calls itself.
     pub fn authenticate(&self, secret: &str, client: &str, surface: Surface) -> Option<Caller> {
         if self.token_matches(secret) {
-            return Some(Caller::owner(client, surface));
+            return Some(self.at_the_machine(client, surface));
         }
         self.shared_arc().caller_of(secret, surface)
     }
 
-    /// Whether a caller's token is good still. A session of an account has
-    /// none that could be revoked.
+    /// Whether what a caller showed is good still. Whoever is at the daemon's
+    /// machine showed nothing that could be revoked.
     pub fn still_known(&self, caller: &Caller) -> bool {
-        let Some(id) = &caller.token else { return true };
-        self.shared().tokens.all().iter().any(|known| known.row.id == *id)
+        let shared = self.shared();
+        match (&caller.token, &caller.session) {
+            (Some(id), _) => shared.tokens.all().iter().any(|known| known.row.id == *id),
+            (None, Some(id)) => shared.sessions.knows(id, self.now_ms()),
+            (None, None) => true,
+        }
     }
 
-    /// The tokens, by name.
+    /// The tokens of the caller's account, by name; those of all for whoever
+    /// runs the installation and asks for them.
     ///
     /// # Errors
-    /// When the cursor is none of this list.
-    pub fn tokens(&self, query: &PageQuery) -> Result<Page<TokenView>, Problem> {
-        let views = self.shared().tokens.all().iter().map(|known| known.view()).collect();
-        query.page(views, |view: &TokenView| view.name.clone())
+    /// When the caller does not speak for its account, or the cursor is none
+    /// of this list.
+    pub fn tokens(&self, caller: &Caller, query: &TokenQuery) -> Result<Page<TokenView>, Problem> {
+        expect_speaks(caller)?;
+        if query.all.unwrap_or_default() {
+            self.expect_runs_installation(caller)?;
+        }
+        let mut visible = self.visible_tokens(caller);
+        visible.retain(|known| query.all.unwrap_or_default() || known.row.account == caller.account);
+        let paging = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
+        let views = visible.iter().map(|known| known.view()).collect();
+        paging.page(views, |view: &TokenView| format!("{} {}", view.name, view.account))
+    }
+
+    fn visible_tokens(&self, caller: &Caller) -> Vec<Arc<Known>> {
+        let all = self.expect_runs_installation(caller).is_ok();
+        let mut visible = self.shared().tokens.all();
+        visible.retain(|known| all || known.row.account == caller.account);
+        visible
     }
 
     /// Makes a token.
@@ -207,15 +254,19 @@ impl Control {
     ) -> Result<TokenAdded, Problem> {
         let shared = self.shared();
         if let Some(id) = Once::earlier(once.as_ref(), |once| shared.installation.once(once))? {
-            return Ok(TokenAdded { token: self.known_token(&id)?.view(), secret: None });
+            return Ok(TokenAdded { token: self.known_token(caller, &id)?.view(), secret: None });
         }
+        expect_speaks(caller)?;
         let name = checked_name(&request.name)?;
         let capabilities = request.capabilities.unwrap_or_else(|| vec![Capability::Call]);
-        // Nobody hands on what they do not have.
+        // Nobody hands on what they were not given. What the account's role
+        // does not hold the token does not have either, when it is used.
         for capability in &capabilities {
-            caller.expect(*capability)?;
+            if !caller.was_given(*capability) {
+                caller.expect(*capability)?;
+            }
         }
-        let secret = new_secret();
+        let secret = new_secret(PREFIX);
         let row = TokenRow {
             id: TokenId::new(shared.now_ms(), random()),
             name,
@@ -238,7 +289,7 @@ impl Control {
         let view = known.view();
         shared.tokens.put(known);
         let what = json!({"token": row.name, "id": view.id, "capabilities": view.capabilities, "toolkit": view.toolkit});
-        self.record(caller, "token.add", what).await?;
+        self.record(caller, &About::Account(&caller.account), "token.add", what).await?;
         Ok(TokenAdded { token: view, secret: Some(secret) })
     }
 
@@ -247,21 +298,30 @@ impl Control {
     /// # Errors
     /// When there is none of that name or id.
     pub async fn revoke_token(&self, caller: &Caller, name: &str) -> Result<(), Problem> {
-        let known = self.known_token(name)?;
+        expect_speaks(caller)?;
+        let known = self.known_token(caller, name)?;
         // First from memory: whatever comes after this is refused.
         self.shared().tokens.remove(&known.row.digest);
         self.shared().installation.remove_token(&known.row.id).await?;
         let what = json!({"token": known.row.name, "id": known.row.id.to_string()});
-        self.record(caller, "token.revoke", what).await
+        self.record(caller, &About::Account(&known.row.account), "token.revoke", what).await
     }
 
-    fn known_token(&self, name: &str) -> Result<Arc<Known>, Problem> {
-        let all = self.shared().tokens.all();
-        let found = all.iter().find(|known| known.row.name == name || known.row.id.as_str() == name);
-        found
-            .cloned()
-            .ok_or_else(|| Problem::not_found("token", name).hint("`executor tokens list` shows them"))
+    /// A token by its id, or by the name that its own account gave it.
+    fn known_token(&self, caller: &Caller, name: &str) -> Result<Arc<Known>, Problem> {
+        let meant = |known: &&Arc<Known>| {
+            known.row.id.as_str() == name || known.row.name == name && known.row.account == caller.account
+        };
+        self.visible_tokens(caller).iter().find(meant).cloned().ok_or_else(|| {
+            let shown: String = name.chars().take(80).collect();
+            Problem::not_found("token", shown).hint("`executor tokens list` shows them; others' by their ids")
+        })
     }
+}
+
+/// Fails for a client that is not its account's own voice.
+pub(crate) fn expect_speaks(caller: &Caller) -> Result<(), Problem> {
+    if caller.speaks_for_account() { Ok(()) } else { caller.expect(Capability::Manage) }
 }
 
 fn checked_name(name: &str) -> Result<String, Problem> {
@@ -275,8 +335,9 @@ fn checked_name(name: &str) -> Result<String, Problem> {
         .hint("a name is letters, digits, `-`, `_` and `.`, 64 at most, and begins not with tok_"))
 }
 
-fn new_secret() -> String {
+/// 256 random bits, recognisable by what they begin with.
+pub(crate) fn new_secret(prefix: &str) -> String {
     let mut bytes = [0; RANDOM_BYTES];
     getrandom::fill(&mut bytes).expect("the operating system gives randomness");
-    format!("{PREFIX}{}", hex::encode(bytes))
+    format!("{prefix}{}", hex::encode(bytes))
 }

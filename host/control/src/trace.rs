@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::approvals::InteractionView;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::executions::ExecutionView;
@@ -23,6 +24,8 @@ pub struct TraceView {
     pub execution: ExecutionView,
     /// Its calls, in the order they were made.
     pub calls: Vec<CallView>,
+    /// What it asked, and who answered.
+    pub interactions: Vec<InteractionView>,
     /// What it did when, in the order in which it began.
     pub spans: Vec<SpanView>,
     /// How many more spans there were.
@@ -101,7 +104,9 @@ impl Workspace {
             error: span.error,
             fields: span.fields,
         };
+        let asked = self.executions().interactions(&row.id)?;
         Ok(TraceView {
+            interactions: asked.iter().map(|row| self.interaction_view(row)).collect(),
             calls: calls.into_iter().map(|call| call_view(call, running)).collect(),
             spans: (1..).zip(kept.spans).map(span).collect(),
             spans_cut: kept.cut,

@@ -1,20 +1,34 @@
 //! The door: who may talk to the daemon over TCP at all.
 //!
 //! A page in a browser reaches loopback too. It can't forge `Host` (DNS
-//! rebinding gives its own name) nor `Origin`, and it does not have the
-//! token.
+//! rebinding gives its own name) nor `Origin`, it does not have the token,
+//! and a session's cookie is not sent with what it asks.
 
 use std::net::SocketAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, Method, Uri};
 use executor_control::{Caller, Surface};
 
-use crate::http::Failure;
+use crate::http::{Failure, is_safe};
 use crate::listen::ServeError;
 
-/// Answers who shows a text; nothing where it is nobody's token.
-type Authenticate = Box<dyn Fn(&str, &Asking) -> Option<Caller> + Send + Sync>;
+/// The cookie of a session.
+pub(crate) const SESSION_COOKIE: &str = "executor_session";
+
+/// What a request shows of who asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shown<'a> {
+    /// A token.
+    Token(&'a str),
+    /// The secret of a session.
+    Session(&'a str),
+    /// That it comes over the socket, from a process of the daemon's user.
+    Socket,
+}
+
+/// Answers who shows this; nothing where it is nobody's.
+type Authenticate = Box<dyn Fn(Shown<'_>, &Asking) -> Option<Caller> + Send + Sync>;
 
 /// How a request says that it comes.
 pub(crate) struct Asking<'a> {
@@ -26,6 +40,8 @@ pub(crate) struct Asking<'a> {
 
 /// <https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What a request over TCP has to show.
 pub(crate) struct Access {
@@ -39,7 +55,7 @@ impl Access {
     pub(crate) fn new(
         address: SocketAddr,
         allow_hosts: &[String],
-        authenticate: impl Fn(&str, &Asking) -> Option<Caller> + Send + Sync + 'static,
+        authenticate: impl Fn(Shown<'_>, &Asking) -> Option<Caller> + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
         let port = address.port();
         let mut hosts = Vec::new();
@@ -70,8 +86,9 @@ impl Access {
         Ok(Self { hosts, origins, authenticate: Box::new(authenticate) })
     }
 
-    /// Refuses a request that was made for another site, or by one.
-    pub(crate) fn check_site(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+    /// Refuses a request that was made for another site, or by one. A page of
+    /// ours may be come to from anywhere.
+    pub(crate) fn check_site(&self, uri: &Uri, headers: &HeaderMap, page: bool) -> Result<(), Failure> {
         let mut named = headers.get_all(HOST).iter();
         let (Some(host), None) = (named.next(), named.next()) else {
             return Err(Failure::host_denied("a request needs exactly one Host header"));
@@ -84,14 +101,53 @@ impl Access {
         if !uri.authority().is_none_or(|authority| known(authority.as_str())) {
             return Err(Failure::host_denied("the request's target names no host of this daemon"));
         }
-        let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
-        if !headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(ours)) {
+        if !headers.get_all(ORIGIN).iter().all(|origin| self.is_ours(origin)) {
             return Err(Failure::origin_denied());
         }
         // What a browser says of itself (Fetch Metadata), where it does: a
         // form or an image of another site sends no Origin.
-        let own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
-        if headers.get_all(SEC_FETCH_SITE).iter().all(own) { Ok(()) } else { Err(Failure::origin_denied()) }
+        let followed =
+            page && says(headers, &SEC_FETCH_MODE, "navigate") && says(headers, &SEC_FETCH_DEST, "document");
+        let own = headers.get_all(SEC_FETCH_SITE).iter().all(is_own_site);
+        if own || followed { Ok(()) } else { Err(Failure::origin_denied()) }
+    }
+
+    fn is_ours(&self, origin: &HeaderValue) -> bool {
+        let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
+        origin.to_str().is_ok_and(ours)
+    }
+
+    /// Refuses a change that a cookie would make unless the browser says that
+    /// a page of ours asked for it: what says nothing is no browser of today.
+    fn check_change(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        let origin = matches!((origins.next(), origins.next()), (Some(one), None) if self.is_ours(one));
+        let site = matches!((sites.next(), sites.next()), (Some(one), None) if is_own_site(one));
+        if origin && site { Ok(()) } else { Err(Failure::origin_denied()) }
+    }
+
+    /// Whose session a request's cookie shows; nobody's where it has none. A
+    /// change has to come from a page of ours.
+    pub(crate) fn signed_in(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        asking: &Asking,
+    ) -> Result<Option<Caller>, Failure> {
+        // Of two cookies of one name another site's host may have set one.
+        let mut secrets = session_cookies(headers);
+        let (Some(secret), None) = (secrets.next(), secrets.next()) else { return Ok(None) };
+        let Some(caller) = (self.authenticate)(Shown::Session(secret), asking) else { return Ok(None) };
+        if !is_safe(method) {
+            self.check_change(headers)?;
+        }
+        Ok(Some(caller))
+    }
+
+    /// Who comes over the socket.
+    pub(crate) fn at_the_socket(&self, asking: &Asking) -> Result<Caller, Failure> {
+        (self.authenticate)(Shown::Socket, asking).ok_or_else(Failure::unauthorized)
     }
 
     /// Who shows a token; refuses a request that shows none, or one that is
@@ -102,8 +158,23 @@ impl Access {
             return Err(Failure::unauthorized());
         };
         let token = authorization.to_str().ok().and_then(bearer).ok_or_else(Failure::unauthorized)?;
-        (self.authenticate)(token, asking).ok_or_else(Failure::unauthorized)
+        (self.authenticate)(Shown::Token(token), asking).ok_or_else(Failure::unauthorized)
     }
+}
+
+fn is_own_site(site: &HeaderValue) -> bool {
+    matches!(site.as_bytes(), b"same-origin" | b"none")
+}
+
+fn says(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
+    headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes())
+}
+
+/// The values of the cookies that are named like a session's (RFC 6265).
+fn session_cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = pairs.flat_map(|value| value.split(';'));
+    pairs.filter_map(|pair| pair.trim().strip_prefix(SESSION_COOKIE)?.strip_prefix('='))
 }
 
 /// The token of `Bearer <token>` (RFC 6750); the scheme in any case.
@@ -147,8 +218,11 @@ mod tests {
 
     fn access(address: &str, allow: &[&str]) -> Result<Access, ServeError> {
         let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
-        let known = |token: &str, asking: &Asking| {
-            (token == "right").then(|| Caller::owner(asking.client, asking.surface))
+        let known = |shown: Shown<'_>, asking: &Asking| match shown {
+            Shown::Token("right") | Shown::Session("right") | Shown::Socket => {
+                Some(Caller::owner(asking.client, asking.surface))
+            }
+            _ => None,
         };
         Access::new(address.parse().unwrap(), &allow, known)
     }
@@ -164,7 +238,7 @@ mod tests {
     #[track_caller]
     fn check(pairs: &[(&'static str, &str)], uri: &'static str, expect: bool) {
         let access = access("127.0.0.1:4788", &["Executor.test", "tunnel:9000"]).unwrap();
-        let outcome = access.check_site(&Uri::from_static(uri), &headers(pairs));
+        let outcome = access.check_site(&Uri::from_static(uri), &headers(pairs), false);
         assert_eq!(outcome.is_ok(), expect, "{pairs:?} {uri}");
     }
 
@@ -222,10 +296,74 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_come_to_from_anywhere_and_nothing_else_is() {
+        let access = access("127.0.0.1:4788", &[]).unwrap();
+        let come = |page, mode: &str, dest: &str, more: &[(&'static str, &str)]| {
+            let mut pairs = vec![
+                ("host", "localhost:4788"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", dest),
+            ];
+            pairs.extend_from_slice(more);
+            access.check_site(&Uri::from_static("/"), &headers(&pairs), page).is_ok()
+        };
+        assert!(come(true, "navigate", "document", &[]));
+        assert!(!come(false, "navigate", "document", &[]));
+        assert!(!come(true, "navigate", "iframe", &[]));
+        assert!(!come(true, "no-cors", "image", &[]));
+        assert!(!come(true, "navigate", "document", &[("origin", "http://evil.test")]));
+    }
+
+    #[test]
+    fn a_cookie_changes_nothing_but_from_our_own_page() {
+        let access = access("127.0.0.1:4788", &[]).unwrap();
+        let asking = Asking { client: "test", surface: Surface::Http };
+        let cookie = ("cookie", "theme=dark; executor_session=right");
+        let (origin, site) = (("origin", "http://localhost:4788"), ("sec-fetch-site", "same-origin"));
+        let enters = |method: Method, pairs: &[(&'static str, &str)]| {
+            let mut all = vec![cookie];
+            all.extend_from_slice(pairs);
+            access.signed_in(&method, &headers(&all), &asking).is_ok_and(|caller| caller.is_some())
+        };
+        assert!(enters(Method::GET, &[]));
+        assert!(enters(Method::POST, &[origin, site]));
+        assert!(enters(Method::DELETE, &[origin, ("sec-fetch-site", "none")]));
+        for pairs in [
+            &[][..],
+            &[origin],
+            &[site],
+            &[("origin", "null"), site],
+            &[("origin", "http://evil.test"), site],
+            &[origin, ("sec-fetch-site", "same-site")],
+            &[origin, ("sec-fetch-site", "cross-site")],
+            &[origin, site, ("sec-fetch-site", "cross-site")],
+            &[origin, ("origin", "http://evil.test"), site],
+        ] {
+            assert!(!enters(Method::POST, pairs), "{pairs:?}");
+        }
+        for cookies in [
+            "executor_session=wrong",
+            "executor_session=right; executor_session=right",
+            "executor_sessionx=right",
+            "x=executor_session=right",
+            "executor_session",
+            "",
+        ] {
+            let headers = headers(&[("cookie", cookies)]);
+            let found = access.signed_in(&Method::GET, &headers, &asking).unwrap();
+            assert!(found.is_none(), "{cookies}");
+        }
+    }
+
+    #[test]
     fn a_daemon_on_ipv6_is_called_so() {
         let access = access("[::1]:80", &["[::2]:81"]).unwrap();
         for host in ["[::1]:80", "[::1]", "localhost", "[::2]:81"] {
-            assert!(access.check_site(&Uri::from_static("/"), &headers(&[("host", host)])).is_ok(), "{host}");
+            assert!(
+                access.check_site(&Uri::from_static("/"), &headers(&[("host", host)]), false).is_ok(),
+                "{host}"
+            );
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use tokio::sync::watch;
 use tower_service::Service;
 
 use crate::access::{Access, Asking};
-use crate::http::{EVENTS, Failure, HEALTH, Tickets};
+use crate::http::{EVENTS, Failure, Tickets, Via, is_open, is_page};
 
 /// How long a client may take to send a request's head, and how long a
 /// connection may lie idle.
@@ -38,6 +39,9 @@ const CLIENT_HEADER: &str = "x-executor-client";
 /// By which a client names its span (W3C Trace Context).
 const TRACE_PARENT: &str = "traceparent";
 
+/// By which a proxy says for whom it asks.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Where MCP is served.
 const MCP: &str = "/mcp";
 const MCP_BELOW: &str = "/mcp/";
@@ -45,8 +49,8 @@ const MCP_BELOW: &str = "/mcp/";
 /// Which way a connection came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// Anybody on this machine, until the token is shown.
-    Tcp,
+    /// Anybody who is at this address, until they show who they are.
+    Tcp(IpAddr),
     /// A process of the daemon's own user.
     Unix,
 }
@@ -56,6 +60,8 @@ pub(crate) struct Door {
     pub(crate) access: Access,
     pub(crate) router: Router,
     pub(crate) tickets: Arc<Tickets>,
+    /// Whether a proxy in front says where requests come from.
+    pub(crate) proxied: bool,
 }
 
 /// Serves a connection to its end. When `stop` turns true the request that
@@ -122,9 +128,12 @@ where
     B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    if transport == Transport::Tcp {
-        door.access.check_site(request.uri(), request.headers())?;
+    if let Transport::Tcp(_) = transport {
+        let page = is_page(request.method(), request.uri().path());
+        door.access.check_site(request.uri(), request.headers(), page)?;
     }
+    let via = via(door, transport, request.headers());
+    request.extensions_mut().insert(via);
     if let Some(caller) = caller(door, transport, &request)? {
         request.extensions_mut().insert(caller);
     }
@@ -152,23 +161,51 @@ fn caller<B>(
         return door.access.caller(headers, &asking).map(|caller| Some(Arc::new(caller)));
     }
     if transport == Transport::Unix {
-        return Ok(Some(Arc::new(Caller::owner(asking.client, asking.surface))));
+        return door.access.at_the_socket(&asking).map(|caller| Some(Arc::new(caller)));
     }
-    match path {
-        HEALTH => Ok(None),
-        EVENTS => {
-            let query = request.uri().query().unwrap_or_default();
-            let ticket = query.split('&').find_map(|pair| pair.strip_prefix("ticket="));
-            ticket.and_then(|ticket| door.tickets.redeem(ticket)).map(Some).ok_or_else(Failure::unauthorized)
+    let query = request.uri().query().unwrap_or_default();
+    if path == EVENTS
+        && let Some(ticket) = query.split('&').find_map(|pair| pair.strip_prefix("ticket="))
+    {
+        return door.tickets.redeem(ticket).map(Some).ok_or_else(Failure::unauthorized);
+    }
+    match door.access.signed_in(request.method(), headers, &asking)? {
+        Some(caller) => Ok(Some(Arc::new(caller))),
+        None if is_open(request.method(), path) => Ok(None),
+        None => Err(Failure::unauthorized()),
+    }
+}
+
+/// Through what and from where a request comes. Behind a proxy that is the
+/// last address of `X-Forwarded-For`, the one that the proxy itself saw.
+fn via(door: &Door, transport: Transport, headers: &HeaderMap) -> Via {
+    let peer = match transport {
+        Transport::Unix => "the socket".to_owned(),
+        Transport::Tcp(address) => {
+            let forwarded = headers.get_all(FORWARDED_FOR).iter().next_back();
+            let forwarded = forwarded.filter(|_| door.proxied).and_then(|value| value.to_str().ok());
+            let seen = forwarded.and_then(|value| value.rsplit(',').next()?.trim().parse().ok());
+            peer(seen.unwrap_or(address))
         }
-        _ => Err(Failure::unauthorized()),
+    };
+    Via { client: client(headers).unwrap_or("browser").to_owned(), peer }
+}
+
+/// One peer of the IPv6 internet has a network of 64 bits to choose from.
+fn peer(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            format!("{}/64", std::net::Ipv6Addr::from_bits(network))
+        }
     }
 }
 
 fn asking<'a>(transport: Transport, path: &str, headers: &'a HeaderMap) -> Asking<'a> {
     let (surface, usual) = match transport {
         _ if path == MCP || path.starts_with(MCP_BELOW) => (Surface::Mcp, "mcp"),
-        Transport::Tcp => (Surface::Http, "http"),
+        Transport::Tcp(_) => (Surface::Http, "http"),
         Transport::Unix => (Surface::Cli, "cli"),
     };
     Asking { client: client(headers).unwrap_or(usual), surface }
@@ -197,6 +234,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Shown;
     use crate::http::{Need, test_routes};
     use axum::http::{HeaderValue, StatusCode};
     use axum::routing::get;
@@ -204,13 +242,15 @@ mod tests {
     use tokio::sync::Notify;
 
     const ADDRESS: &str = "127.0.0.1:4788";
+    const TCP: Transport = Transport::Tcp(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
     fn door(router: Router) -> Door {
-        let known = |token: &str, asking: &Asking| {
-            (token == "right").then(|| Caller::owner(asking.client, asking.surface))
+        let known = |shown: Shown<'_>, asking: &Asking| match shown {
+            Shown::Token("right") | Shown::Socket => Some(Caller::owner(asking.client, asking.surface)),
+            _ => None,
         };
         let access = Access::new(ADDRESS.parse().unwrap(), &[], known).unwrap();
-        Door { access, router, tickets: Arc::default() }
+        Door { access, router, tickets: Arc::default(), proxied: false }
     }
 
     async fn ask(
@@ -240,22 +280,46 @@ mod tests {
     async fn every_route_answers_401_without_a_token() {
         let routes = test_routes();
         assert!(routes.len() > 30, "the table has {} routes", routes.len());
+        let open_routes = [
+            // Whether anybody is there.
+            "GET /v1/health",
+            // Whoever signs in is not known yet: the password says who it is.
+            "POST /v1/sessions",
+            "GET /login",
+            // The secret in the path is what opens these four.
+            "POST /v1/invitations/secret/accept",
+            "GET /invite/secret",
+            "GET /handoff/secret",
+            "POST /handoff/secret",
+        ];
         for (method, path, need) in routes {
             let open_to_all = need == Need::Nothing;
-            assert_eq!(open_to_all, path == HEALTH, "{path} is open to everybody");
+            let named = open_routes.contains(&format!("{method} {path}").as_str());
+            assert_eq!(open_to_all, named, "{method} {path} is open to everybody");
             let expect = if open_to_all { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
-            assert_eq!(ask(open(), &method, &path, None, Transport::Tcp).await, expect, "{method} {path}");
+            assert_eq!(ask(open(), &method, &path, None, TCP).await, expect, "{method} {path}");
             for token in ["wrong", ""] {
-                for transport in [Transport::Tcp, Transport::Unix] {
+                for transport in [TCP, Transport::Unix] {
                     let status = ask(open(), &method, &path, Some(token), transport).await;
                     assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {token:?}");
                 }
             }
-            assert_eq!(ask(open(), &method, &path, Some("right"), Transport::Tcp).await, StatusCode::OK);
+            assert_eq!(ask(open(), &method, &path, Some("right"), TCP).await, StatusCode::OK);
             assert_eq!(ask(open(), &method, &path, None, Transport::Unix).await, StatusCode::OK);
         }
-        for path in ["/", "/nothing", "/v1/health/", "//v1/health", "/v1/health%2f", "/V1/HEALTH"] {
-            let status = ask(open(), "GET", path, None, Transport::Tcp).await;
+        for path in [
+            "/",
+            "/nothing",
+            "/v1/health/",
+            "//v1/health",
+            "/v1/health%2f",
+            "/V1/HEALTH",
+            "/invite/",
+            "/invite/a/b",
+            "/v1/sessions",
+            "/v1/invitations/secret/accept",
+        ] {
+            let status = ask(open(), "GET", path, None, TCP).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
         }
     }
@@ -302,6 +366,19 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_alone_says_where_a_request_comes_from() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-forwarded-for", HeaderValue::from_static("203.0.113.9, 198.51.100.7"));
+        let seen = |proxied| {
+            let door = Door { proxied, ..door(open()) };
+            via(&door, TCP, &headers).peer
+        };
+        assert_eq!((seen(true).as_str(), seen(false).as_str()), ("198.51.100.7", "127.0.0.1"));
+        assert_eq!(peer("2001:db8:1:2:3:4:5:6".parse().unwrap()), "2001:db8:1:2::/64");
+        assert_eq!(peer("::ffff:192.0.2.1".parse().unwrap()), "192.0.2.1");
+    }
+
+    #[test]
     fn a_client_says_who_it_is_within_bounds() {
         let named = |name: &str| {
             let mut headers = HeaderMap::new();
@@ -318,6 +395,6 @@ mod tests {
         for path in ["/mcp", "/mcp/default"] {
             assert_eq!(asking(Transport::Unix, path, &unnamed).surface, Surface::Mcp);
         }
-        assert_eq!(asking(Transport::Tcp, "/mcpx", &unnamed).surface, Surface::Http);
+        assert_eq!(asking(TCP, "/mcpx", &unnamed).surface, Surface::Http);
     }
 }

@@ -14,6 +14,7 @@ mod http;
 mod listen;
 mod mcp;
 mod options;
+mod pages;
 mod server;
 mod tls;
 

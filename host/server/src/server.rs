@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::Access;
+use crate::access::{Access, Shown};
 use crate::connection::{self, Door, Transport};
 use crate::http::{App, Tickets, router};
 use crate::listen::{self, ServeError};
@@ -75,8 +75,10 @@ impl Server {
         let asked = SocketAddr::new(options.host, 0);
         let address = tcp.local_addr().map_err(|source| ServeError::Address { address: asked, source })?;
         let checking = control.clone();
-        let access = Access::new(address, &options.allow_hosts, move |token, asking| {
-            checking.authenticate(token, asking.client, asking.surface)
+        let access = Access::new(address, &options.allow_hosts, move |shown, asking| match shown {
+            Shown::Token(token) => checking.authenticate(token, asking.client, asking.surface),
+            Shown::Session(secret) => checking.authenticate_session(secret, asking.surface),
+            Shown::Socket => Some(checking.at_the_machine(asking.client, asking.surface)),
         })?;
         let socket = control.socket();
         let unix = listen::unix(&socket).await?;
@@ -92,8 +94,17 @@ impl Server {
             let (control, stopping) = (control.clone(), stop.subscribe());
             McpTransport::new(move || McpServer::new(control.clone(), stopping.clone()), stop.subscribe())
         };
-        let app = App { control, address: url.clone(), stop: stop.clone(), tickets: tickets.clone(), mcp };
-        let door = Arc::new(Door { access, router: router(Arc::new(app)), tickets });
+        let app = App {
+            control,
+            address: url.clone(),
+            public: public_url(&options, &url, address.port()),
+            sealed,
+            stop: stop.clone(),
+            tickets: tickets.clone(),
+            mcp,
+        };
+        let proxied = options.sealing == Sealing::Proxy;
+        let door = Arc::new(Door { access, router: router(Arc::new(app)), tickets, proxied });
         Ok(Self { tcp, tls, unix, socket, url, door, stop })
     }
 
@@ -128,12 +139,12 @@ impl Server {
                 biased;
                 () = shutdown.as_mut() => return,
                 () = connection::stopped(&mut stop) => return,
-                taken = self.tcp.accept(), if room => taken.map(|(stream, _)| Taken::Tcp(stream)),
+                taken = self.tcp.accept(), if room => taken.map(|(stream, peer)| Taken::Tcp(stream, peer.ip())),
                 taken = self.unix.accept(), if room => taken.map(|(stream, _)| Taken::Unix(stream)),
                 Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             };
             match taken {
-                Ok(Taken::Tcp(stream)) => self.take_tcp(connections, stream),
+                Ok(Taken::Tcp(stream, peer)) => self.take_tcp(connections, stream, peer),
                 Ok(Taken::Unix(stream)) => self.take_unix(connections, stream),
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be taken");
@@ -143,17 +154,17 @@ impl Server {
         }
     }
 
-    fn take_tcp(&self, connections: &mut JoinSet<()>, stream: TcpStream) {
+    fn take_tcp(&self, connections: &mut JoinSet<()>, stream: TcpStream, peer: IpAddr) {
         // Without it small answers wait for acknowledgements.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
         let (door, stop) = (self.door.clone(), self.stop.subscribe());
         match self.tls.clone() {
-            None => connections.spawn(connection::serve(door, stream, Transport::Tcp, stop)),
+            None => connections.spawn(connection::serve(door, stream, Transport::Tcp(peer), stop)),
             Some(tls) => connections.spawn(async move {
                 match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => connection::serve(door, stream, Transport::Tcp, stop).await,
+                    Ok(Ok(stream)) => connection::serve(door, stream, Transport::Tcp(peer), stop).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
                 }
@@ -175,8 +186,19 @@ impl Server {
 }
 
 enum Taken {
-    Tcp(TcpStream),
+    Tcp(TcpStream, IpAddr),
     Unix(UnixStream),
+}
+
+/// The address to give to people: by the first name that was allowed where
+/// what goes over the network is sealed, since its certificate is for names.
+fn public_url(options: &ServeOptions, url: &str, port: u16) -> String {
+    match (options.allow_hosts.first(), &options.sealing) {
+        (Some(name), Sealing::Proxy) => format!("https://{name}"),
+        (Some(name), Sealing::Tls { .. }) if name.contains(':') || port == 443 => format!("https://{name}"),
+        (Some(name), Sealing::Tls { .. }) => format!("https://{name}:{port}"),
+        _ => url.to_owned(),
+    }
 }
 
 fn same_user(stream: &UnixStream) -> io::Result<bool> {

@@ -109,6 +109,18 @@ identifier!(
     "a token"
 );
 identifier!(
+    /// One session of a person.
+    SessionId,
+    "ses_",
+    "a session"
+);
+identifier!(
+    /// One invitation into an organization.
+    InvitationId,
+    "inv_",
+    "an invitation"
+);
+identifier!(
     /// One question to a person.
     InteractionId,
     "int_",

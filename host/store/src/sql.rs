@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::digest::Digest;
 use crate::error::Fault;
-use crate::identifiers::{ExecutionId, InteractionId, PolicyId, SecretId, TokenId};
-use crate::names::{ConnectionName, SourceName, WorkspaceName};
+use crate::identifiers::{ExecutionId, InteractionId, InvitationId, PolicyId, SecretId, SessionId, TokenId};
+use crate::names::{AccountName, ConnectionName, OrganizationName, SourceName, WorkspaceName};
 
 macro_rules! text_columns {
     ($($name:ident),*) => {
@@ -29,6 +29,10 @@ macro_rules! text_columns {
 }
 
 text_columns!(
+    AccountName,
+    OrganizationName,
+    SessionId,
+    InvitationId,
     WorkspaceName,
     ConnectionName,
     SourceName,

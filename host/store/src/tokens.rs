@@ -22,12 +22,32 @@ CREATE TABLE tokens (
 ) STRICT;
 ";
 
+/// Names are unique within an account: nobody learns from a name that is
+/// taken what others have.
+pub(crate) const NAMES_OF_ACCOUNTS: &str = "
+ALTER TABLE tokens RENAME TO tokens_by_name;
+CREATE TABLE tokens (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts (name),
+    capabilities TEXT NOT NULL,
+    toolkit TEXT,
+    created_ms INTEGER NOT NULL,
+    last_used_ms INTEGER,
+    UNIQUE (account, name)
+) STRICT;
+INSERT INTO tokens SELECT id, name, digest, account, capabilities, toolkit, created_ms, last_used_ms
+    FROM tokens_by_name;
+DROP TABLE tokens_by_name;
+";
+
 /// A client's token. Its secret is nowhere in the home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
     /// Its id.
     pub id: TokenId,
-    /// What its person calls it; unique.
+    /// What its person calls it; unique within the account.
     pub name: String,
     /// SHA-256 of its secret, which is random: there is nothing to guess.
     pub digest: Digest,
@@ -51,7 +71,7 @@ impl Installation {
     pub async fn add_token(&self, row: TokenRow, once: Option<Once>) -> Result<()> {
         let added = self.database().write("adding a token", move |connection| {
             let sql = "INSERT INTO tokens (id, name, digest, account, capabilities, toolkit, created_ms)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO NOTHING";
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (account, name) DO NOTHING";
             let toolkit = row.toolkit.as_ref().map(sql::json);
             let capabilities = sql::json(&row.capabilities);
             let params =
@@ -72,7 +92,7 @@ impl Installation {
     pub fn tokens(&self) -> Result<Vec<TokenRow>> {
         self.database().read("listing tokens", |connection| {
             let sql = "SELECT id, name, digest, account, capabilities, toolkit, created_ms, last_used_ms
-                FROM tokens ORDER BY name";
+                FROM tokens ORDER BY name, account";
             sql::all(connection, sql, [], read_row)
         })
     }

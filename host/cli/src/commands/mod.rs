@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+pub(crate) mod accounts;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod completions;
@@ -12,6 +13,8 @@ pub(crate) mod down;
 pub(crate) mod executions;
 pub(crate) mod explain;
 pub(crate) mod mcp;
+pub(crate) mod members;
+pub(crate) mod organizations;
 pub(crate) mod policies;
 pub(crate) mod resume;
 pub(crate) mod run;
@@ -22,6 +25,7 @@ pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod up;
 pub(crate) mod version;
+pub(crate) mod workspaces;
 
 use crate::arguments::Command;
 use crate::context::Context;
@@ -44,6 +48,10 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Resume(arguments) => resume::run(context, &arguments),
         Command::Executions { action } => executions::run(context, action),
         Command::Policies { action } => policies::run(context, action),
+        Command::Accounts { action } => accounts::run(context, action),
+        Command::Members(arguments) => members::run(context, arguments),
+        Command::Organizations { action } => organizations::run(context, action),
+        Command::Workspaces { action } => workspaces::run(context, action),
         Command::Tokens { action } => tokens::run(context, action),
         Command::Config { action } => config::run(context, &action),
         Command::Component { action } => component::run(context, action),

@@ -14,7 +14,11 @@ use crate::view::{field, list, time};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// List the tokens
-    List,
+    List {
+        /// Those of every account
+        #[arg(long)]
+        all: bool,
+    },
     /// Make a token; its secret is printed this once
     Add(AddArguments),
     /// Take a token back: from now on it is nobody's
@@ -38,9 +42,11 @@ pub(crate) struct AddArguments {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Capability {
+    /// See everything, secrets aside
+    Read,
     /// Find and call tools, run programs
     Call,
-    /// Change and see everything else
+    /// Change what there is, and so see it
     Manage,
     /// Accept what an execution asks a person for
     Approve,
@@ -49,6 +55,7 @@ enum Capability {
 impl Capability {
     fn as_str(self) -> &'static str {
         match self {
+            Self::Read => "read",
             Self::Call => "call",
             Self::Manage => "manage",
             Self::Approve => "approve",
@@ -59,8 +66,8 @@ impl Capability {
 pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     let api = Api::new(context);
     match action {
-        Action::List => {
-            let answer = api.list(TOKENS)?;
+        Action::List { all } => {
+            let answer = if all { api.list_with(TOKENS, &[("all", "true")])? } else { api.list(TOKENS)? };
             if !context.output.json && list(&answer.value, "items").is_empty() {
                 context.output.say("there are no tokens; `executor connect` makes one for each client");
             } else {
@@ -99,6 +106,8 @@ fn add_body(arguments: &AddArguments) -> Value {
 }
 
 fn render(answer: &Value, style: Style) -> String {
+    let of_others =
+        list(answer, "items").iter().any(|item| item["account"] != list(answer, "items")[0]["account"]);
     let mut table = Table::new(&["NAME", "MAY", "TOOLS", "MADE", "LAST USED"]);
     for item in list(answer, "items") {
         let words = |name: &str| {
@@ -108,8 +117,13 @@ fn render(answer: &Value, style: Style) -> String {
         let tools = if item["toolkit"].is_null() { "all".to_owned() } else { words("toolkit") };
         let used =
             if item["last_used_at"].is_null() { "never".to_owned() } else { time(item, "last_used_at") };
+        let name = if of_others {
+            format!("{}/{} {}", field(item, "account"), field(item, "name"), field(item, "id"))
+        } else {
+            field(item, "name")
+        };
         table.row([
-            &field(item, "name"),
+            &name,
             &words("capabilities"),
             &text::shorten(&tools, 60),
             &time(item, "created_at"),

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use executor_control::{AddComponent, ComponentView, PageQuery};
+use executor_control::{AddComponent, Capability, ComponentView, PageQuery};
 
 use super::decode::{Creation, LargeCreation, Parameters, Segments, Who};
 use super::encode::{Answer, created, nothing, ok};
+use super::route::Need;
 use super::{App, Route};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/workspaces/{workspace}/components", "The pinned components, by name", list)
+            .needs(Need::Capability(Capability::Read))
             .query::<PageQuery>()
             .gives_page::<ComponentView>(),
         Route::post(
@@ -30,10 +32,11 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.components(&query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.components(&query)?)
 }
 
 async fn add(
@@ -42,7 +45,7 @@ async fn add(
     Segments(workspace): Segments<String>,
     Creation(request, once): LargeCreation<AddComponent>,
 ) -> Answer {
-    created(&app.control.workspace(&workspace)?.add_component(&caller, request, once).await?)
+    created(&app.control.workspace(&caller, &workspace)?.add_component(&caller, request, once).await?)
 }
 
 async fn remove(
@@ -50,6 +53,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, name)): Segments<(String, String)>,
 ) -> Answer {
-    app.control.workspace(&workspace)?.remove_component(&caller, &name).await?;
+    app.control.workspace(&caller, &workspace)?.remove_component(&caller, &name).await?;
     nothing()
 }

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use executor_control::{AddConnection, ConnectionCheck, ConnectionView, PageQuery};
+use executor_control::{AddConnection, Capability, ConnectionCheck, ConnectionView, PageQuery};
 
 use super::decode::{Creation, Nothing, Parameters, Segments, Who};
 use super::encode::{Answer, created, nothing, ok};
+use super::route::Need;
 use super::{App, Route};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/workspaces/{workspace}/connections", "The connections, without their values", list)
+            .needs(Need::Capability(Capability::Read))
             .query::<PageQuery>()
             .gives_page::<ConnectionView>(),
         Route::post("/v1/workspaces/{workspace}/connections", "Connect a source", add)
@@ -36,10 +38,11 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.connections(&query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.connections(&query)?)
 }
 
 async fn add(
@@ -48,7 +51,7 @@ async fn add(
     Segments(workspace): Segments<String>,
     Creation(request, once): Creation<AddConnection>,
 ) -> Answer {
-    created(&app.control.workspace(&workspace)?.add_connection(&caller, request, once).await?)
+    created(&app.control.workspace(&caller, &workspace)?.add_connection(&caller, request, once).await?)
 }
 
 async fn check(
@@ -57,7 +60,7 @@ async fn check(
     Segments((workspace, source, name)): Segments<(String, String, String)>,
     _: Nothing,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.check_connection(&caller, &source, &name).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.check_connection(&caller, &source, &name).await?)
 }
 
 async fn remove(
@@ -65,6 +68,6 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, source, name)): Segments<(String, String, String)>,
 ) -> Answer {
-    app.control.workspace(&workspace)?.remove_connection(&caller, &source, &name).await?;
+    app.control.workspace(&caller, &workspace)?.remove_connection(&caller, &source, &name).await?;
     nothing()
 }

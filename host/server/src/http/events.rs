@@ -30,10 +30,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get(PATH, "What happens, as it happens", watch)
-            .needs(Need::Ticket(Capability::Manage))
+            .needs(Need::Ticket(Capability::Read))
             .query::<EventQuery>()
             .gives_other("text/event-stream"),
         Route::post("/v1/events/tickets", "A ticket for one stream of events", ticket)
+            .needs(Need::Capability(Capability::Read))
             .gives::<TicketView>(StatusCode::CREATED),
     ]
 }
@@ -68,7 +69,7 @@ async fn watch(
     Parameters(query): Parameters<EventQuery>,
 ) -> Answer {
     if let Some(workspace) = &query.workspace {
-        app.control.workspace(workspace)?;
+        app.control.caller_in(&caller, workspace)?.expect(Capability::Read)?;
     }
     let watching = Watching {
         watch: app.control.watch(),
@@ -120,10 +121,11 @@ impl Watching {
                     return Some(data.into());
                 }
                 Watched::Event(event) => {
-                    let ours = self.workspace.is_none()
+                    let wanted = self.workspace.is_none()
                         || event.workspace.is_none()
                         || self.workspace == event.workspace;
-                    if ours {
+                    // As its roles are now, not as they were at the start.
+                    if wanted && self.control.may_watch(&self.caller, event.workspace.as_deref()) {
                         let data = serde_json::to_string(&*event).ok()?;
                         return Some(
                             format!("id: {}\nevent: {}\ndata: {data}\n\n", event.sequence, event.kind).into(),

@@ -17,7 +17,7 @@ pub(super) fn routes() -> Vec<Route> {
     let call = Need::Capability(Capability::Call);
     vec![
         Route::get("/v1/workspaces/{workspace}/executions", "The executions, newest first", list)
-            .needs(call)
+            .needs(Need::Look)
             .query::<ExecutionQuery>()
             .gives_page::<ExecutionView>(),
         Route::post("/v1/workspaces/{workspace}/executions", "Run TypeScript against the catalogue", run)
@@ -27,10 +27,10 @@ pub(super) fn routes() -> Vec<Route> {
             .gives::<ExecutionView>(StatusCode::OK)
             .gives::<ExecutionView>(StatusCode::ACCEPTED),
         Route::get("/v1/workspaces/{workspace}/executions/{id}", "An execution", show)
-            .needs(call)
+            .needs(Need::Look)
             .gives::<ExecutionView>(StatusCode::OK),
         Route::get("/v1/workspaces/{workspace}/executions/{id}/trace", "What an execution did", trace)
-            .needs(call)
+            .needs(Need::Look)
             .gives::<TraceView>(StatusCode::OK),
         Route::post(
             "/v1/workspaces/{workspace}/executions/{id}/resume",
@@ -53,7 +53,7 @@ pub(super) fn routes() -> Vec<Route> {
         .gives::<ExecutionView>(StatusCode::OK)
         .gives::<ExecutionView>(StatusCode::ACCEPTED),
         Route::get("/v1/workspaces/{workspace}/interactions", "What waits for a person", interactions)
-            .needs(call)
+            .needs(Need::Look)
             .query::<PageQuery>()
             .gives_page::<InteractionView>(),
     ]
@@ -71,7 +71,7 @@ async fn list(
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<ExecutionQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.executions_page(&caller, &query).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.executions_page(&caller, &query).await?)
 }
 
 async fn run(
@@ -80,7 +80,7 @@ async fn run(
     Segments(workspace): Segments<String>,
     Creation(request, once): Creation<RunCode>,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.run(&caller, request, once).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.run(&caller, request, once).await?)
 }
 
 async fn show(
@@ -88,7 +88,7 @@ async fn show(
     Who(caller): Who,
     Segments((workspace, id)): Segments<(String, String)>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.execution(&caller, &id).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.execution(&caller, &id).await?)
 }
 
 async fn trace(
@@ -96,7 +96,7 @@ async fn trace(
     Who(caller): Who,
     Segments((workspace, id)): Segments<(String, String)>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.trace(&caller, &id).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.trace(&caller, &id).await?)
 }
 
 async fn resume(
@@ -105,7 +105,7 @@ async fn resume(
     Segments((workspace, id)): Segments<(String, String)>,
     Json(request): Json<Resume>,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.resume(&caller, &id, request).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.resume(&caller, &id, request).await?)
 }
 
 async fn cancel(
@@ -114,7 +114,7 @@ async fn cancel(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.cancel(&caller, &id).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.cancel(&caller, &id).await?)
 }
 
 async fn rerun(
@@ -123,7 +123,7 @@ async fn rerun(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.rerun(&caller, &id).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.rerun(&caller, &id).await?)
 }
 
 async fn interactions(
@@ -132,5 +132,5 @@ async fn interactions(
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.interactions(&caller, &query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.interactions(&caller, &query)?)
 }

@@ -8,7 +8,7 @@ use executor_control::{Check, InstallationView, SettingView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::decode::Nothing;
+use super::decode::{Nothing, Who};
 use super::encode::{Answer, json, ok};
 use super::route::Need;
 use super::{App, Route};
@@ -18,9 +18,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/v1/installation", "The daemon as a whole", show)
             .needs(Need::Token)
             .gives::<Installation>(StatusCode::OK),
-        Route::post("/v1/shutdown", "End the daemon", shutdown).gives::<Ending>(StatusCode::ACCEPTED),
-        Route::get("/v1/doctor", "How the daemon fares", doctor).gives::<Doctor>(StatusCode::OK),
+        Route::post("/v1/shutdown", "End the daemon", shutdown)
+            .needs(Need::Installation)
+            .gives::<Ending>(StatusCode::ACCEPTED),
+        Route::get("/v1/doctor", "How the daemon fares", doctor)
+            .needs(Need::Installation)
+            .gives::<Doctor>(StatusCode::OK),
         Route::get("/v1/config", "Every setting and where it is from", config)
+            .needs(Need::Installation)
             .gives::<Config>(StatusCode::OK),
     ]
 }
@@ -34,8 +39,8 @@ struct Installation {
     address: String,
 }
 
-async fn show(State(app): State<Arc<App>>) -> Answer {
-    ok(&Installation { installation: app.control.installation(), address: app.address.clone() })
+async fn show(State(app): State<Arc<App>>, Who(caller): Who) -> Answer {
+    ok(&Installation { installation: app.control.installation(&caller), address: app.address.clone() })
 }
 
 /// The daemon is about to end.

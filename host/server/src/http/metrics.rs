@@ -15,6 +15,7 @@ use executor_telemetry::metrics;
 use executor_telemetry::metrics::RouteMetrics;
 use tower_service::Service;
 
+use super::route::Need;
 use super::{App, Route};
 
 /// Whose content type a scraper asks for that wants OpenMetrics.
@@ -23,6 +24,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/metrics", "What is counted, for Prometheus", show)
+            .needs(Need::Installation)
             .gives_other("text/plain; version=0.0.4"),
     ]
 }

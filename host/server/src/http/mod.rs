@@ -1,5 +1,6 @@
 //! The routes: one file a noun, and the table of them all.
 
+mod accounts;
 mod audit;
 mod components;
 mod connections;
@@ -8,13 +9,18 @@ mod encode;
 mod events;
 mod executions;
 mod failure;
+mod handoffs;
 mod health;
 mod installation;
+mod invitations;
 mod metrics;
 mod needs;
 mod openapi;
+mod organizations;
 mod policies;
 mod route;
+mod sessions;
+mod sign_in;
 mod sources;
 mod stream;
 mod tickets;
@@ -22,28 +28,34 @@ mod tokens;
 mod tools;
 mod workspaces;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
+use axum::http::Method;
 use executor_control::Control;
 use tokio::sync::watch;
 
-pub(crate) use decode::read as read_body;
+pub(crate) use decode::{Via, read as read_body};
 pub(crate) use events::PATH as EVENTS;
 pub(crate) use failure::Failure;
 pub(crate) use route::{Need, Route};
+pub(crate) use sessions::is_safe;
 pub(crate) use tickets::Tickets;
 
 use crate::mcp::{self, McpServer, McpTransport};
 
-/// The one route that needs no token.
-pub(crate) const HEALTH: &str = "/v1/health";
+/// Where the daemon says that it is there.
+const HEALTH: &str = "/v1/health";
 
 /// What handlers share.
 pub(crate) struct App {
     pub(crate) control: Control,
     /// `http://127.0.0.1:4788`
     pub(crate) address: String,
+    /// The address by which people elsewhere reach it.
+    pub(crate) public: String,
+    /// Whether what goes over the network is sealed.
+    pub(crate) sealed: bool,
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) tickets: Arc<Tickets>,
@@ -59,6 +71,7 @@ fn routes() -> Vec<Route> {
         workspaces::routes(),
         sources::routes(),
         connections::routes(),
+        handoffs::routes(),
         tools::routes(),
         executions::routes(),
         policies::routes(),
@@ -66,10 +79,29 @@ fn routes() -> Vec<Route> {
         audit::routes(),
         metrics::routes(),
         tokens::routes(),
+        accounts::routes(),
+        organizations::routes(),
+        invitations::routes(),
+        sessions::routes(),
+        sign_in::routes(),
         events::routes(),
         mcp::routes(),
     ];
     groups.into_iter().flatten().collect()
+}
+
+/// The routes that anybody may ask for.
+static OPEN: LazyLock<Vec<Route>> =
+    LazyLock::new(|| routes().into_iter().filter(|route| route.need == Need::Nothing).collect());
+
+/// Whether a request is for anybody, whoever asks.
+pub(crate) fn is_open(method: &Method, path: &str) -> bool {
+    OPEN.iter().any(|route| route.is(method, path))
+}
+
+/// Whether it is for a page that anybody may come to from anywhere.
+pub(crate) fn is_page(method: &Method, path: &str) -> bool {
+    *method == Method::GET && !path.starts_with("/v1/") && is_open(method, path)
 }
 
 /// The router of the table.
@@ -77,7 +109,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
         let measured = metrics::Measured::new(route.path, &route.method);
-        let (path, method) = route.serve();
+        let (path, method) = route.serve(&app);
         router = router.route(path, method.layer(measured));
     }
     router

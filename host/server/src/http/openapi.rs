@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApiBuilder, ResponseBuilder, Schema,
 };
@@ -16,12 +18,15 @@ use axum::http::StatusCode;
 
 use super::encode::{Answer, bytes};
 use super::route::{Need, Route};
+use crate::access::SESSION_COOKIE;
 
 /// Where it is served.
 pub(super) const PATH: &str = "/openapi.json";
 
-const DESCRIPTION: &str = "Every route but /v1/health takes `Authorization: Bearer`: the owner's token from \
-     `<home>/token`, or a client's from `executor tokens add`. Errors are one object: a stable `code`, a \
+const DESCRIPTION: &str = "Every route that does not say otherwise takes `Authorization: Bearer` – the owner's \
+     token from `<home>/token`, or a client's from `executor tokens add` – or the cookie of a session, with which a \
+     change has to come from one of the daemon's own pages. What a workspace or an organization holds is answered \
+     to its members alone; to others it is not there. Errors are one object: a stable `code`, a \
      `message`, often a `hint`. Lists page by an opaque cursor.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
@@ -59,6 +64,7 @@ fn document() -> utoipa::openapi::OpenApi {
         .schemas_from_iter(schemas)
         .response("Error", error)
         .security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)))
+        .security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(SESSION_COOKIE))))
         .build();
     let license =
         LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
@@ -71,7 +77,7 @@ fn document() -> utoipa::openapi::OpenApi {
         .info(info)
         .paths(paths)
         .components(Some(components))
-        .security(Some([SecurityRequirement::new("token", Vec::<String>::new())]))
+        .security(Some(["token", "session"].map(|name| SecurityRequirement::new(name, Vec::<String>::new()))))
         .build()
 }
 

@@ -26,10 +26,14 @@ pub(crate) enum Need {
     Nothing,
     /// Anybody who is known.
     Token,
+    /// Whoever reads or calls: they are shown what they see.
+    Look,
     /// Whoever may do this.
     Capability(Capability),
     /// A ticket that was given to somebody who may do this, or their token.
     Ticket(Capability),
+    /// Whoever runs the installation.
+    Installation,
 }
 
 /// One row of the table.
@@ -37,7 +41,7 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     pub(crate) need: Need,
-    handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>>>,
+    handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>> + Send + Sync>,
     summary: &'static str,
     parameters: Vec<Parameter>,
     body: Option<RefOr<Schema>>,
@@ -171,12 +175,12 @@ impl Route {
 
     /// Its place in the router. Who may not come in is turned away there,
     /// before anything of the request is read.
-    pub(crate) fn serve(self) -> (&'static str, MethodRouter<Arc<App>>) {
+    pub(crate) fn serve(self, app: &Arc<App>) -> (&'static str, MethodRouter<Arc<App>>) {
         let filter = MethodFilter::try_from(self.method).expect("the table has common methods alone");
         let router = (self.handler)(filter);
         let router = match self.need {
-            Need::Capability(capability) | Need::Ticket(capability) => router.layer(Needs(capability)),
-            Need::Nothing | Need::Token => router,
+            Need::Nothing => router,
+            need => router.layer(Needs::new(app, need, self.path)),
         };
         (self.path, router)
     }
@@ -244,6 +248,17 @@ impl Route {
                 operation.securities(Some([utoipa::openapi::security::SecurityRequirement::default()]));
         }
         (operation.build(), self.schemas)
+    }
+
+    /// Whether it is this one that a request asks for.
+    pub(crate) fn is(&self, method: &Method, path: &str) -> bool {
+        let mut given = path.split('/');
+        let fits = |wanted: &str| {
+            given
+                .next()
+                .is_some_and(|segment| segment == wanted || wanted.starts_with('{') && !segment.is_empty())
+        };
+        self.method == *method && self.path.split('/').all(fits) && given.next().is_none()
     }
 
     /// The noun after the workspace, or after the version.

@@ -17,7 +17,7 @@ use super::{App, Route, stream};
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/workspaces/{workspace}/sources", "The sources, by name", list)
-            .needs(Need::Capability(Capability::Call))
+            .needs(Need::Look)
             .query::<PageQuery>()
             .gives_page::<SourceView>(),
         Route::post("/v1/workspaces/{workspace}/sources", "Add an API as a source", add)
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
             .takes::<SourceInput>()
             .gives_page::<DetectionView>(),
         Route::get("/v1/workspaces/{workspace}/sources/{source}", "A source in full", show)
-            .needs(Need::Capability(Capability::Call))
+            .needs(Need::Look)
             .gives::<SourceDetail>(StatusCode::OK),
         Route::delete(
             "/v1/workspaces/{workspace}/sources/{source}",
@@ -47,6 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
             "All that a source was made of",
             inspect,
         )
+        .needs(Need::Capability(Capability::Read))
         .query::<PageQuery>()
         .gives::<SourceInspection>(StatusCode::OK),
         Route::get(
@@ -54,12 +55,14 @@ pub(super) fn routes() -> Vec<Route> {
             "A source's document, byte for byte",
             document,
         )
+        .needs(Need::Capability(Capability::Read))
         .gives_other("application/octet-stream"),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/definitions",
             "The schemas that a source's tools share",
             definitions,
         )
+        .needs(Need::Capability(Capability::Read))
         .query::<PageQuery>()
         .gives_page::<DefinitionView>(),
     ]
@@ -67,10 +70,11 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.sources_page(&query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.sources_page(&query)?)
 }
 
 async fn add(
@@ -80,24 +84,26 @@ async fn add(
     headers: HeaderMap,
     Creation(request, once): LargeCreation<AddSource>,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
+    let workspace = app.control.workspace(&caller, &workspace)?;
     let work = |progress| async move { workspace.add_source(&caller, request, once, progress).await };
     stream::answer(&headers, StatusCode::CREATED, work).await
 }
 
 async fn detect(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Json(input): LargeJson<SourceInput>,
 ) -> Answer {
-    items(app.control.workspace(&workspace)?.detect(input).await?)
+    items(app.control.workspace(&caller, &workspace)?.detect(input).await?)
 }
 
 async fn show(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.source(&source)?)
+    ok(&app.control.workspace(&caller, &workspace)?.source(&source)?)
 }
 
 async fn refresh(
@@ -107,7 +113,7 @@ async fn refresh(
     headers: HeaderMap,
     _: Nothing,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
+    let workspace = app.control.workspace(&caller, &workspace)?;
     let work = |progress| async move { workspace.refresh_source(&caller, &source, progress).await };
     stream::answer(&headers, StatusCode::OK, work).await
 }
@@ -117,30 +123,33 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    app.control.workspace(&workspace)?.remove_source(&caller, &source).await?;
+    app.control.workspace(&caller, &workspace)?.remove_source(&caller, &source).await?;
     nothing()
 }
 
 async fn inspect(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.inspect_source(&source, &query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.inspect_source(&source, &query)?)
 }
 
 async fn document(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    let (media_type, bytes) = app.control.workspace(&workspace)?.source_document(&source)?;
+    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source)?;
     Ok(download(&media_type, bytes))
 }
 
 async fn definitions(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
     Parameters(query): Parameters<PageQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.source_definitions(&source, &query)?)
+    ok(&app.control.workspace(&caller, &workspace)?.source_definitions(&source, &query)?)
 }

@@ -18,11 +18,11 @@ pub(super) fn routes() -> Vec<Route> {
     let call_need = Need::Capability(Capability::Call);
     vec![
         Route::get("/v1/workspaces/{workspace}/tools", "Search the catalogue", search)
-            .needs(call_need)
+            .needs(Need::Look)
             .query::<ToolQuery>()
             .gives::<ToolPage>(StatusCode::OK),
         Route::get("/v1/workspaces/{workspace}/tools/{path}", "How a tool is called", describe)
-            .needs(call_need)
+            .needs(Need::Look)
             .query::<DescribeOptions>()
             .gives::<ToolDescription>(StatusCode::OK),
         Route::post(
@@ -44,7 +44,7 @@ async fn search(
     Segments(workspace): Segments<String>,
     Parameters(query): Parameters<ToolQuery>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.search_tools(&caller, query).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.search_tools(&caller, query).await?)
 }
 
 async fn describe(
@@ -53,7 +53,7 @@ async fn describe(
     Segments((workspace, path)): Segments<(String, String)>,
     Parameters(options): Parameters<DescribeOptions>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.describe_tool(&caller, &path, options).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.describe_tool(&caller, &path, options).await?)
 }
 
 async fn call(
@@ -62,7 +62,7 @@ async fn call(
     Segments((workspace, path)): Segments<(String, String)>,
     Creation(request, once): Creation<CallTool>,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
+    let workspace = app.control.workspace(&caller, &workspace)?;
     let request = CallTool { path, ..request };
     if request.dry_run {
         return ok(&workspace.dry_run(&caller, request).await?);

@@ -40,6 +40,6 @@ async fn serve<H: ServerHandler>(
     State(alone): State<Arc<Alone<H>>>,
     request: Request,
 ) -> Result<Response, Failure> {
-    alone.access.check_site(request.uri(), request.headers())?;
+    alone.access.check_site(request.uri(), request.headers(), false)?;
     alone.transport.answer(request).await
 }

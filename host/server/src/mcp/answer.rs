@@ -230,6 +230,7 @@ mod tests {
 
     fn view(status: &str, result: Option<&str>) -> ExecutionView {
         ExecutionView {
+            account: "local".into(),
             id: "exe_1".into(),
             kind: "code".into(),
             status: status.into(),
@@ -267,6 +268,7 @@ mod tests {
             asked_by: None,
             created_at: String::new(),
             expires_at: String::new(),
+            answered_by: None,
         }
     }
 

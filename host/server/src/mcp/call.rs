@@ -116,10 +116,10 @@ impl<'c> Call<'c> {
     /// Cancels an execution for the client, who reads no answer any more.
     pub(super) async fn cancel(&self, place: &Place, id: Option<&str>) -> Refusal {
         if let Some(id) = id {
-            let mut ended = place.workspace.cancel(&self.asking.caller, id).await;
+            let mut ended = place.workspace.cancel(&place.caller, id).await;
             if matches!(&ended, Err(problem) if problem.kind == ProblemKind::NotFound) {
                 tokio::time::sleep(ON_RECORD).await;
-                ended = place.workspace.cancel(&self.asking.caller, id).await;
+                ended = place.workspace.cancel(&place.caller, id).await;
             }
             if let Err(problem) = ended {
                 tracing::debug!(%problem, execution = id, "an execution was over before it was cancelled");

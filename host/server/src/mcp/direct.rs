@@ -21,7 +21,7 @@ pub(super) async fn run(
     }
     let request =
         CallTool { path, args: Some(Value::Object(arguments)), connection: None, raw: false, dry_run: false };
-    let (workspace, caller) = (&place.workspace, &call.asking.caller);
+    let (workspace, caller) = (&place.workspace, &place.caller);
     let run = |told: Told| async move {
         workspace
             .call_tool_told(caller, request, None, |id| {
@@ -40,8 +40,8 @@ fn find(call: &Call<'_>, name: &str) -> Result<Option<String>, Refusal> {
     let path = match path_of(name) {
         Some(path) => Some(path),
         None => {
-            let (place, caller) = (call.asking.place(None)?, &call.asking.caller);
-            place.workspace.find_path(caller, sources, |path| name_of(path) == name)?
+            let place = call.asking.place(None)?;
+            place.workspace.find_path(&place.caller, sources, |path| name_of(path) == name)?
         }
     };
     let offered = |path: &String| {

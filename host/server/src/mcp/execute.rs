@@ -26,7 +26,7 @@ pub(super) async fn run(call: &Call<'_>, arguments: JsonObject) -> Result<CallTo
         return waiting::go_on(call, &place, state, Form::Execution).await;
     }
     let request = RunCode { code: arguments.code, input: arguments.input, name: None };
-    let (workspace, caller) = (&place.workspace, &call.asking.caller);
+    let (workspace, caller) = (&place.workspace, &place.caller);
     let run = |told: super::call::Told| async move {
         workspace
             .run_told(caller, request, None, |id| {

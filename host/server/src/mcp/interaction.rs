@@ -156,6 +156,7 @@ mod tests {
             asked_by: None,
             created_at: String::new(),
             expires_at: String::new(),
+            answered_by: None,
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn page(asking: &Asking, cursor: Option<&str>) -> Result<ListToolsRes
     let mut next = None;
     if let Some(sources) = &asking.target.direct {
         let details =
-            place.workspace.tool_details(&asking.caller, sources, after.as_deref(), PAGE, PAGE_BYTES);
+            place.workspace.tool_details(&place.caller, sources, after.as_deref(), PAGE, PAGE_BYTES);
         let details = details.map_err(refusal)?;
         next = details.items.last().filter(|_| details.has_more).map(|last| hex::encode(&last.path));
         tools.extend(details.items.into_iter().map(of_catalogue));

@@ -36,7 +36,7 @@ pub(crate) use service::McpServer;
 pub(crate) use transport::McpTransport;
 
 use crate::http::{App, Failure, Need, Route};
-use executor_control::Capability;
+use executor_control::{Caller, Capability};
 use target::Target;
 
 /// The endpoint for the workspace `default`, or the one in the query; and the
@@ -48,7 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let of_path = |path| {
         methods.clone().map(|method| {
             Route::new(method, path, "MCP, by streamable HTTP", serve)
-                .needs(Need::Capability(Capability::Call))
+                .needs(Need::Token)
                 .gives_other("application/json")
         })
     };
@@ -58,7 +58,10 @@ pub(crate) fn routes() -> Vec<Route> {
 async fn serve(State(app): State<Arc<App>>, mut request: Request) -> Result<Response, Failure> {
     let target = Target::of(request.uri())?;
     // Whoever mistyped it should hear so at once, not from each tool.
-    app.control.workspace(&target.workspace)?;
+    let caller = request.extensions().get::<Arc<Caller>>().cloned().ok_or_else(Failure::unauthorized)?;
+    let caller = app.control.caller_in(&caller, &target.workspace)?;
+    caller.expect(Capability::Call)?;
+    request.extensions_mut().insert(Arc::new(caller));
     request.extensions_mut().insert(Arc::new(target));
     app.mcp.answer(request).await
 }

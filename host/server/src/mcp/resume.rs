@@ -36,7 +36,7 @@ enum Action {
 pub(super) async fn run(call: &Call<'_>, arguments: JsonObject) -> Result<CallToolResponse, Refusal> {
     let arguments: Arguments = parse(NAME, arguments)?;
     let place = call.asking.place(arguments.workspace.as_deref())?;
-    let view = place.workspace.execution(&call.asking.caller, &arguments.execution_id).await?;
+    let view = place.workspace.execution(&place.caller, &arguments.execution_id).await?;
     if view.status != WAITING {
         return Ok(answer::execution(view, &place.name, Form::Execution).into());
     }
@@ -52,7 +52,7 @@ pub(super) async fn run(call: &Call<'_>, arguments: JsonObject) -> Result<CallTo
         Action::Decline => ResumeAction::Decline,
         Action::Cancel => ResumeAction::Cancel,
     };
-    let caller = call.asking.caller.clone();
+    let caller = place.caller.clone();
     let request =
         Resume { action, interaction: Some(asked.id.clone()), content: arguments.content, remember: false };
     let (workspace, id) = (&place.workspace, view.id.as_str());

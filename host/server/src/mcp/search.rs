@@ -30,7 +30,7 @@ pub(super) async fn search(call: &Call<'_>, arguments: JsonObject) -> Result<Cal
     let SearchArguments { query, source, limit, offset, workspace } = parse(SEARCH, arguments)?;
     let place = call.asking.place(workspace.as_deref())?;
     let query = ToolQuery { query, source, limit, offset, cursor: None };
-    let page = place.workspace.search_tools(&call.asking.caller, query).await?;
+    let page = place.workspace.search_tools(&place.caller, query).await?;
     let items: Vec<Value> = page
         .items
         .iter()
@@ -82,10 +82,8 @@ pub(super) async fn describe(call: &Call<'_>, arguments: JsonObject) -> Result<C
     let place = call.asking.place(workspace.as_deref())?;
     // A model copies the call as it stands in a program.
     let path = path.strip_prefix("tools.").unwrap_or(&path);
-    let described = place
-        .workspace
-        .describe_tool(&call.asking.caller, path, DescribeOptions { type_name, depth })
-        .await?;
+    let described =
+        place.workspace.describe_tool(&place.caller, path, DescribeOptions { type_name, depth }).await?;
     let structured = json!({
         "path": described.path, "summary": text::line(&described.summary, SUMMARY_LIMIT),
         "source": described.source, "signature": text::clean(&described.signature),

@@ -34,7 +34,15 @@ async fn daemon() -> Daemon {
         let (control, stopping) = (control.clone(), stopping.clone());
         McpTransport::new(move || McpServer::new(control.clone(), stopping.clone()), stop.subscribe())
     };
-    let app = App { control, address: String::new(), stop: stop.clone(), tickets: Arc::default(), mcp };
+    let app = App {
+        control,
+        address: String::new(),
+        public: String::new(),
+        sealed: false,
+        stop: stop.clone(),
+        tickets: Arc::default(),
+        mcp,
+    };
     Daemon { router: router(Arc::new(app)), _home: home, stop }
 }
 

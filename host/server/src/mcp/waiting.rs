@@ -62,12 +62,9 @@ pub(super) async fn go_on(
     state: &str,
     form: Form,
 ) -> Result<CallToolResponse, Refusal> {
-    let mut view = match place.workspace.execution(&call.asking.caller, state).await {
+    let mut view = match place.workspace.execution(&place.caller, state).await {
         // The state is no secret: it leads on only for the client that began.
-        Ok(view)
-            if view.surface == call.asking.caller.surface.as_str()
-                && view.client == call.asking.caller.client =>
-        {
+        Ok(view) if view.surface == place.caller.surface.as_str() && view.client == place.caller.client => {
             view
         }
         _ => {
@@ -126,7 +123,7 @@ async fn resumed(
         Said::Nothing => return Ok(None),
     };
     let request = Resume { action, interaction: Some(asked.id.clone()), content, remember };
-    let caller = call.asking.caller.answered_by_person();
+    let caller = place.caller.answered_by_person();
     let go_on = |told: Told| async move {
         // The id is known already: it is told once.
         let _ = told.set(id.to_owned());

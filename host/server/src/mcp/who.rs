@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use executor_control::{Caller, Control, Workspace};
+use executor_control::{Caller, Capability, Control, Workspace};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, Implementation, ProtocolVersion};
 use rmcp::service::RequestContext;
@@ -30,6 +30,8 @@ pub(super) struct Asking {
 pub(super) struct Place {
     pub(super) workspace: Arc<Workspace>,
     pub(super) name: String,
+    /// Who asks, as what its account is there.
+    pub(super) caller: Caller,
 }
 
 impl Asking {
@@ -47,7 +49,9 @@ impl Asking {
     /// The workspace that is named, or else the endpoint's.
     pub(super) fn place(&self, named: Option<&str>) -> Result<Place, executor_control::Problem> {
         let name = named.unwrap_or(&self.target.workspace);
-        Ok(Place { workspace: self.control.workspace(name)?, name: name.to_owned() })
+        let caller = self.control.caller_in(&self.caller, name)?;
+        caller.expect(Capability::Call)?;
+        Ok(Place { workspace: self.control.workspace(&caller, name)?, name: name.to_owned(), caller })
     }
 }
 
