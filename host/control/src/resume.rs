@@ -111,6 +111,9 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
+        if request.remember {
+            caller.expect(Capability::Manage)?;
+        }
         let id = self.handled_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;

@@ -1,6 +1,6 @@
 //! An execution's question, as a client asks it of its user.
 
-use executor_control::InteractionView;
+use executor_control::{Caller, Capability, InteractionView};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -22,23 +22,30 @@ const DETAIL_LIMIT: usize = 1_500;
 pub(super) struct Abilities {
     form: bool,
     url: bool,
+    /// Whether a yes can be one from now on: that changes what is allowed,
+    /// which whoever asks has to be able to.
+    remember: bool,
 }
 
 impl Abilities {
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+    pub(super) fn of(context: &RequestContext<RoleServer>, caller: &Caller) -> Self {
         let said = if is_modern(context) {
             context.meta.client_capabilities()
         } else {
             context.client_capabilities()
         };
-        Self::said(said.as_ref())
+        Self { remember: caller.may(Capability::Manage), ..Self::said(said.as_ref()) }
     }
 
     fn said(capabilities: Option<&ClientCapabilities>) -> Self {
         match capabilities.and_then(|capabilities| capabilities.elicitation.as_ref()) {
-            None => Self { form: false, url: false },
+            None => Self { form: false, url: false, remember: false },
             // Before there were two ways, there was the form.
-            Some(said) => Self { form: said.form.is_some() || said.url.is_none(), url: said.url.is_some() },
+            Some(said) => Self {
+                form: said.form.is_some() || said.url.is_none(),
+                url: said.url.is_some(),
+                remember: false,
+            },
         }
     }
 }
@@ -68,7 +75,7 @@ pub(super) fn question(asked: &InteractionView, abilities: Abilities) -> Option<
         _ if abilities.form => Some(ElicitRequestParams::FormElicitationParams {
             meta: None,
             message: message(asked),
-            requested_schema: schema(asked)?,
+            requested_schema: schema(asked, abilities.remember)?,
         }),
         _ => None,
     }
@@ -92,10 +99,10 @@ pub(super) fn said(asked: &InteractionView, result: ElicitResult) -> Said {
     }
 }
 
-fn schema(asked: &InteractionView) -> Option<ElicitationSchema> {
+fn schema(asked: &InteractionView, remember: bool) -> Option<ElicitationSchema> {
     let schema = match &asked.schema {
         Some(schema) => schema.clone(),
-        None if asked.kind == "approval" => json!({
+        None if asked.kind == "approval" && remember => json!({
             "type": "object",
             "properties": { "remember": {
                 "type": "boolean",
@@ -166,10 +173,13 @@ mod tests {
 
     #[test]
     fn a_client_is_asked_only_what_it_can() {
-        assert_eq!(Abilities::said(None), Abilities { form: false, url: false });
-        assert_eq!(abilities(json!({})), Abilities { form: true, url: false });
-        assert_eq!(abilities(json!({ "url": {} })), Abilities { form: false, url: true });
-        assert_eq!(abilities(json!({ "url": {}, "form": {} })), Abilities { form: true, url: true });
+        assert_eq!(Abilities::said(None), Abilities { form: false, url: false, remember: false });
+        assert_eq!(abilities(json!({})), Abilities { form: true, url: false, remember: false });
+        assert_eq!(abilities(json!({ "url": {} })), Abilities { form: false, url: true, remember: false });
+        assert_eq!(
+            abilities(json!({ "url": {}, "form": {} })),
+            Abilities { form: true, url: true, remember: false }
+        );
         let url_alone = abilities(json!({ "url": {} }));
         assert_eq!(question(&asked("approval"), url_alone), None);
         let page = InteractionView { url: Some("https://x.test/go".into()), ..asked("url") };
@@ -191,7 +201,10 @@ mod tests {
             request: Some(json!({ "method": "POST", "body": "{\"name\":\"Rex\"}" })),
             ..asked("approval")
         };
-        let params = question(&asked, abilities(json!({}))).unwrap();
+        let plain = serde_json::to_value(question(&asked, abilities(json!({}))).unwrap()).unwrap();
+        assert!(plain["requestedSchema"]["properties"]["remember"].is_null(), "{plain}");
+        let manages = Abilities { remember: true, ..abilities(json!({})) };
+        let params = question(&asked, manages).unwrap();
         let json = serde_json::to_value(&params).unwrap();
         assert_eq!(json["mode"], "form");
         assert_eq!(json["requestedSchema"]["properties"]["remember"]["type"], "boolean");

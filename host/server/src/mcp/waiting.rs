@@ -3,7 +3,7 @@
 //! Nobody's time is counted. Where the client, its session or the daemon goes
 //! away while a person thinks, the execution waits on in the database.
 
-use executor_control::{ExecutionView, InteractionView, Resume, ResumeAction};
+use executor_control::{Capability, ExecutionView, InteractionView, Resume, ResumeAction};
 use rmcp::model::{CallToolResponse, ElicitResult, ErrorData, InputRequests, InputRequiredResult};
 
 use super::answer::{self, Form, WAITING};
@@ -20,7 +20,7 @@ pub(super) async fn settle(
     mut view: ExecutionView,
     form: Form,
 ) -> Result<CallToolResponse, Refusal> {
-    let abilities = Abilities::of(call.context);
+    let abilities = Abilities::of(call.context, &place.caller);
     while view.status == WAITING {
         if is_modern(call.context) {
             return Ok(match requests(&view, abilities) {
@@ -118,7 +118,10 @@ async fn resumed(
     said: Said,
 ) -> Result<Option<ExecutionView>, Refusal> {
     let (action, content, remember) = match said {
-        Said::Yes { content, remember } => (ResumeAction::Accept, content, remember),
+        // What was not offered was not said.
+        Said::Yes { content, remember } => {
+            (ResumeAction::Accept, content, remember && place.caller.may(Capability::Manage))
+        }
         Said::No => (ResumeAction::Decline, None, false),
         Said::Nothing => return Ok(None),
     };
