@@ -23,6 +23,9 @@ use crate::access::SESSION_COOKIE;
 /// Where it is served.
 pub(super) const PATH: &str = "/openapi.json";
 
+/// What the answer is that every operation can give.
+pub(super) const REFUSAL: &str = "What was wrong, where, and what to do";
+
 const DESCRIPTION: &str = "Every route that does not say otherwise takes `Authorization: Bearer` – the owner's \
      token from `<home>/token`, or a client's from `executor tokens add` – or the cookie of a session, with which a \
      change has to come from one of the daemon's own pages. What a workspace or an organization holds is answered \
@@ -56,10 +59,7 @@ fn document() -> utoipa::openapi::OpenApi {
         paths = paths.path(path, PathItem::new(method, operation));
     }
     let error = ContentBuilder::new().schema(Some(error_schema())).build();
-    let error = ResponseBuilder::new()
-        .description("What was wrong, where, and what to do")
-        .content("application/json", error)
-        .build();
+    let error = ResponseBuilder::new().description(REFUSAL).content("application/json", error).build();
     let components = ComponentsBuilder::new()
         .schemas_from_iter(schemas)
         .response("Error", error)
@@ -89,7 +89,7 @@ fn method(method: &Method) -> HttpMethod {
     }
 }
 
-fn error_schema() -> Schema {
+pub(super) fn error_schema() -> Schema {
     let text = |said: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(said));
     let error = ObjectBuilder::new()
         .property("code", text("Stable; `executor explain CODE` tells more."))

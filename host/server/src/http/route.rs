@@ -13,8 +13,8 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
-use super::App;
 use super::needs::Needs;
+use super::{App, openapi};
 
 /// The schemas that operations refer to, by name.
 pub(crate) type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -49,6 +49,9 @@ pub(crate) struct Route {
     schemas: Schemas,
     once: bool,
 }
+
+/// What pages are.
+const HTML: &str = "text/html";
 
 /// What an answer holds.
 enum Answered {
@@ -225,6 +228,17 @@ impl Route {
             let body = RequestBodyBuilder::new().content("application/json", content);
             operation = operation.request_body(Some(body.required(Some(Required::True)).build()));
         }
+        // A page says what was wrong on a page, where the handler was reached.
+        let page = self.answers.iter().any(|(_, answered)| matches!(answered, Answered::Other(HTML)));
+        let refusal = if page {
+            let text = ObjectBuilder::new().schema_type(Type::String).build();
+            let html = ContentBuilder::new().schema(Some(Schema::from(text))).build();
+            let json = ContentBuilder::new().schema(Some(openapi::error_schema())).build();
+            let refusal = ResponseBuilder::new().description(openapi::REFUSAL);
+            RefOr::T(refusal.content("application/json", json).content(HTML, html).build())
+        } else {
+            RefOr::Ref(Ref::from_response_name("Error"))
+        };
         for (status, answered) in self.answers {
             let said = status.canonical_reason().unwrap_or("An answer");
             let mut response = ResponseBuilder::new().description(said);
@@ -242,7 +256,7 @@ impl Route {
             }
             operation = operation.response(status.as_str(), response);
         }
-        operation = operation.response("default", RefOr::Ref(Ref::from_response_name("Error")));
+        operation = operation.response("default", refusal);
         if self.need == Need::Nothing {
             operation =
                 operation.securities(Some([utoipa::openapi::security::SecurityRequirement::default()]));
