@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use executor_upstreams::github::{Fault, FaultKind};
 use executor_upstreams::plain::{self, Answer, Routes};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -263,4 +264,55 @@ fn remove_log(file: &Path) {
         log.push(ending);
         let _ = std::fs::remove_file(log);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_dies_between_an_answer_and_the_call_sends_nothing() {
+    let (mut daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    let write = "return await tools.github.issues.create({owner: 'octocat', repo: 'hello-world', body: {title: 't'}})";
+    let (_, waiting) = daemon.execute(write);
+    let id = waiting["id"].as_str().unwrap();
+    daemon.kill();
+    // As the answer is committed, before the program runs again.
+    let executions = database(&daemon);
+    for sql in [
+        "UPDATE interactions SET status = 'accepted' WHERE execution = ?1",
+        "UPDATE executions SET status = 'running' WHERE id = ?1",
+    ] {
+        assert_eq!(executions.execute(sql, [id]).unwrap(), 1);
+    }
+    drop(executions);
+    daemon.serve();
+    let view = daemon.run(&["executions", "show", id, "--json"]).json();
+    assert_eq!(
+        (&view["status"], &view["error"]["code"]),
+        (&json!("failed"), &json!("interrupted")),
+        "{view}"
+    );
+    assert!(emulator.ledger.matching("POST", "/repos/octocat/hello-world/issues").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_dies_while_an_accepted_call_is_under_way_never_sends_it_again() {
+    let (mut daemon, emulator) = (Daemon::start(), emulator().await);
+    daemon.add_github(&emulator);
+    let issues = "/repos/octocat/hello-world/issues";
+    let write = "return await tools.github.issues.create({owner: 'octocat', repo: 'hello-world', body: {title: 't'}})";
+    let (_, waiting) = daemon.execute(write);
+    let id = waiting["id"].as_str().unwrap();
+    emulator.fault(Fault::new("POST", issues, FaultKind::SlowHeaders { delay_ms: 60_000 }));
+    let resuming = daemon.run_beside(&["resume", id, "--accept", "--yes"]);
+    while emulator.ledger.matching("POST", issues).is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    daemon.kill();
+    resuming.join().unwrap();
+    emulator.clear_faults();
+    daemon.serve();
+    let view = daemon.run(&["executions", "show", id, "--json"]).json();
+    assert_eq!(view["error"]["code"], "outcome-unknown", "{view}");
+    assert_eq!(view["error"]["details"]["unknown"], json!(["tools.github.issues.create"]), "{view}");
+    daemon.run(&["resume", id, "--accept", "--yes"]);
+    assert_eq!(emulator.ledger.matching("POST", issues).len(), 1, "it is never sent again");
 }
