@@ -18,6 +18,7 @@ mod clock;
 mod components;
 mod connections;
 mod control;
+mod detection;
 mod difference;
 mod doctor;
 mod document;
@@ -68,6 +69,7 @@ pub use clock::{Clock, SystemClock};
 pub use components::{AddComponent, ComponentView, Grant};
 pub use connections::{AddConnection, ConnectionCheck, ConnectionView};
 pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
+pub use detection::{DetectionView, SourceInput};
 pub use doctor::Check;
 pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
@@ -88,8 +90,8 @@ pub use roles::Role;
 pub use sessions::{SessionView, SignIn, SignedIn};
 pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
-    AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
-    SourceRefreshed, SourceView, WarningView,
+    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceRefreshed, SourceView,
+    WarningView,
 };
 pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
