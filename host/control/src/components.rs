@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::control::Shared;
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
@@ -212,24 +213,9 @@ impl Workspace {
         }
         let needed = self.shared.component_bytes.lock().await;
         self.store.remove_component(name).await?;
-        self.forget_component(&row.digest)?;
+        self.shared.forget_component(&row.digest)?;
         drop(needed);
         self.record(caller, "component.remove", json!({"component": name})).await
-    }
-
-    /// Forgets a component whose pin was removed, with its bytes, unless any
-    /// workspace has it pinned still: another one's component is not this
-    /// one's to remove.
-    fn forget_component(&self, digest: &Digest) -> Result<(), Problem> {
-        for store in self.shared.stores() {
-            if store.components()?.iter().any(|pinned| pinned.digest == *digest) {
-                return Ok(());
-            }
-        }
-        self.shared.loaded.forget(digest);
-        self.shared.runtime.forget(&digest.hex());
-        remove_component_bytes(&self.shared.home, digest)?;
-        Ok(())
     }
 
     /// Pins the components that came with this binary.
@@ -283,6 +269,24 @@ impl Workspace {
             progress: None,
             limits: None,
         }
+    }
+}
+
+impl Shared {
+    /// Forgets a component, with its bytes, unless any workspace has it pinned
+    /// (another one's component is not this one's to remove) or an execution
+    /// that has not ended began with it. Whether it was stored and is gone.
+    /// [`Shared::component_bytes`] is held.
+    pub(crate) fn forget_component(&self, digest: &Digest) -> Result<bool, Problem> {
+        for store in self.stores() {
+            let pinned = store.components()?.iter().any(|pinned| pinned.digest == *digest);
+            if pinned || store.executions().unsettled_engines()?.contains(digest) {
+                return Ok(false);
+            }
+        }
+        self.loaded.forget(digest);
+        self.runtime.forget(&digest.hex());
+        Ok(remove_component_bytes(&self.home, digest)?)
     }
 }
 

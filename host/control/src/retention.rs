@@ -3,13 +3,15 @@
 
 use std::time::Duration;
 
-use executor_store::{AuditRecord, Change, Digest, ExecutionId, remove_component_bytes, stored_components};
+use executor_store::{
+    AuditRecord, Change, Digest, ExecutionId, component_is_stored, put_component, stored_components,
+};
 use executor_telemetry::metrics::metrics;
 use serde_json::json;
 
 use crate::audit::audit_body;
 use crate::caller::Caller;
-use crate::control::Control;
+use crate::control::{Control, Shared};
 use crate::executions::ExecutionError;
 use crate::problem::{Problem, ProblemKind};
 use crate::resume::WAITING;
@@ -29,28 +31,22 @@ impl Control {
                     tracing::warn!(%problem, workspace = %workspace.name, "what is over was not put away");
                 }
             }
-            if let Err(problem) = self.forget_engines() {
+            if let Err(problem) = self.shared().forget_engines().await {
                 tracing::warn!(%problem, "engines that nothing needs were not put away");
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
 
-    /// Removes the bytes of components that no workspace has pinned and no
-    /// waiting execution began with.
-    fn forget_engines(&self) -> Result<(), Problem> {
-        let stored = stored_components(&self.shared().home)?;
-        if stored.is_empty() {
-            return Ok(());
-        }
-        let mut needed = Vec::new();
-        for workspace in self.all_workspaces() {
-            needed.extend(workspace.store.components()?.into_iter().map(|row| row.digest));
-            needed.extend(workspace.executions().waiting_engines()?);
-        }
-        for digest in stored.iter().filter(|digest| !needed.contains(digest)) {
-            remove_component_bytes(&self.shared().home, digest)?;
-            tracing::info!(%digest, "a component that nothing needs was removed");
+impl Shared {
+    /// Forgets the components whose bytes are in the home and needless.
+    async fn forget_engines(&self) -> Result<(), Problem> {
+        let _needed = self.component_bytes.lock().await;
+        for digest in stored_components(&self.home)? {
+            if self.forget_component(&digest)? {
+                tracing::info!(%digest, "a component that nothing needs was removed");
+            }
         }
         Ok(())
     }
@@ -110,9 +106,8 @@ impl Workspace {
     /// Keeps the engine that a waiting execution began with, so that a newer
     /// executor can go on with it.
     pub(crate) fn keep_engine(&self, digest: &Digest) -> Result<(), Problem> {
-        let stored = executor_store::component_bytes(&self.shared.home, digest)?;
-        if stored.is_none() {
-            executor_store::put_component(&self.shared.home, &self.component_bytes(digest)?)?;
+        if !component_is_stored(&self.shared.home, digest) {
+            put_component(&self.shared.home, &self.component_bytes(digest)?)?;
         }
         Ok(())
     }

@@ -42,7 +42,9 @@ pub use blobs::{
     blob_reference, parse_blob_reference,
 };
 pub use cache::{CACHE_ENTRY_LIMIT_BYTES, Cache};
-pub use components::{component_bytes, put_component, remove_component_bytes, stored_components};
+pub use components::{
+    component_bytes, component_is_stored, put_component, remove_component_bytes, stored_components,
+};
 pub use digest::{Digest, DigestError};
 pub use error::{Result, StoreError};
 pub use executions::{

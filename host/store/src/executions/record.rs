@@ -134,14 +134,15 @@ impl Executions {
         })
     }
 
-    /// The engines that waiting executions began with, each once.
+    /// The engines that executions began with which have not ended, each once.
     ///
     /// # Errors
     /// The database could not be read.
-    pub fn waiting_engines(&self) -> Result<Vec<Digest>> {
-        self.read("reading the engines of waiting executions", |connection| {
+    pub fn unsettled_engines(&self) -> Result<Vec<Digest>> {
+        self.read("reading the engines of unsettled executions", |connection| {
             let sql = "SELECT DISTINCT engine FROM executions
-                WHERE status = 'waiting_for_interaction' AND engine IS NOT NULL";
+                WHERE status IN ('pending', 'running', 'waiting_for_interaction')
+                AND engine IS NOT NULL";
             sql::all(connection, sql, [], |row| row.get())
         })
     }

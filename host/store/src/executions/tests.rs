@@ -118,7 +118,9 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
     let status = moved("running", "waiting_for_interaction");
     executions.commit(vec![status]).await.unwrap();
     assert!(executions.unsettled().unwrap().is_empty());
+    assert_eq!(executions.unsettled_engines().unwrap(), [Digest::of(b"engine")], "it waits for it");
     executions.commit(vec![settle(5)]).await.unwrap();
+    assert!(executions.unsettled_engines().unwrap().is_empty());
     for late in [moved("waiting_for_interaction", "running"), settle(5)] {
         let error = executions.commit(vec![late]).await.unwrap_err();
         assert!(matches!(error, StoreError::Conflict { .. }), "what has ended stays ended: {error}");
@@ -159,6 +161,7 @@ async fn a_list_is_newest_first_pages_and_filters() {
     assert_eq!(list(3, Some(id(7)), None), [6, 5, 4]);
     assert_eq!(list(100, Some(id(5)), Some("running")), [4, 2]);
     assert_eq!(times(executions.unsettled().unwrap()), [2, 4, 6, 8]);
+    assert_eq!(executions.unsettled_engines().unwrap(), [Digest::of(b"engine")], "each once");
     let row = &executions.list(1, None, None).unwrap()[0];
     assert_eq!((&row.code, row.engine), (&None, Some(Digest::of(b"engine"))));
 }
