@@ -17,12 +17,25 @@ pub(crate) fn guest(name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// What a source of the adapter `plain` calls.
+pub(crate) async fn hello() -> plain::Upstream {
+    plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap()
+}
+
+/// Adds a source `mine` of the adapter `plain`.
+pub(crate) fn add_plain_source(daemon: &Daemon, workspace: &str, origin: &str) {
+    let file = daemon.home().join("nothing.txt");
+    fs::write(&file, "plain").unwrap();
+    let (file, base) = (file.to_str().unwrap(), format!("base_url={origin}"));
+    let host = origin.trim_start_matches("http://");
+    let source = ["--workspace", workspace, "sources", "add", file, "--kind", "plain", "--name", "mine"];
+    daemon.run(&[&source[..], &["--set", &base, "--allow-host", host]].concat()).ok();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_adapter_from_a_plain_cargo_build_serves_a_source() {
     let daemon = Daemon::start();
-    let upstream =
-        plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap();
-    let host = upstream.origin().trim_start_matches("http://").to_owned();
+    let upstream = hello().await;
 
     let before = daemon.run(&["component", "list", "--json"]).json();
     let names: Vec<&str> =
@@ -31,24 +44,7 @@ async fn an_adapter_from_a_plain_cargo_build_serves_a_source() {
 
     let added = daemon.run(&["component", "add", &guest("adapter_plain"), "--yes", "--json"]).json();
     assert_eq!((&added["world"], &added["kind"]), (&"source-adapter".into(), &"plain".into()), "{added}");
-    let file = daemon.home().join("nothing.txt");
-    fs::write(&file, "plain").unwrap();
-    let base = format!("base_url={}", upstream.origin());
-    daemon
-        .run(&[
-            "sources",
-            "add",
-            file.to_str().unwrap(),
-            "--kind",
-            "plain",
-            "--name",
-            "mine",
-            "--set",
-            &base,
-            "--allow-host",
-            &host,
-        ])
-        .ok();
+    add_plain_source(&daemon, "default", upstream.origin());
     let (code, view) = daemon
         .execute("return [await tools.mine.echo({ text: 'a' }), await tools.mine.fetch({ path: '/hello' })]");
     assert_eq!(code, 0, "{view}");
@@ -110,22 +106,7 @@ async fn what_one_workspace_removes_another_keeps() {
         names(in_theirs(&["component", "list", "--json"]).json()),
         ["openapi", "other", "quickjs", "typescript"]
     );
-    let file = daemon.home().join("nothing.txt");
-    fs::write(&file, "plain").unwrap();
-    let added = in_theirs(&[
-        "sources",
-        "add",
-        file.to_str().unwrap(),
-        "--kind",
-        "plain",
-        "--name",
-        "mine",
-        "--set",
-        "base_url=http://127.0.0.1:9",
-        "--allow-host",
-        "127.0.0.1:9",
-    ]);
-    added.ok();
+    add_plain_source(&daemon, "team-work", "http://127.0.0.1:9");
     let ran = in_theirs(&["run", "-e", "return await tools.mine.echo({ text: 'here' })"]).ok();
     assert!(ran.contains("here"), "{ran}");
     in_theirs(&["sources", "remove", "mine"]).ok();

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use executor_upstreams::github::{Fault, FaultKind};
-use executor_upstreams::plain::{self, Answer, Routes};
+use executor_upstreams::plain;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::components::guest;
+use crate::components::{add_plain_source, guest, hello};
 use crate::daemon::{Daemon, emulator, execution_id};
 use crate::wire::Wire;
 
@@ -17,29 +17,9 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A source of the adapter that a stranger wrote.
 async fn add_plain(daemon: &Daemon) -> plain::Upstream {
-    let upstream =
-        plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap();
+    let upstream = hello().await;
     daemon.run(&["component", "add", &guest("adapter_plain"), "--yes"]).ok();
-    let file = daemon.home().join("nothing.txt");
-    std::fs::write(&file, "plain").unwrap();
-    let base = format!("base_url={}", upstream.origin());
-    let host = upstream.origin().trim_start_matches("http://").to_owned();
-    let file = file.to_str().unwrap();
-    daemon
-        .run(&[
-            "sources",
-            "add",
-            file,
-            "--kind",
-            "plain",
-            "--name",
-            "mine",
-            "--set",
-            &base,
-            "--allow-host",
-            &host,
-        ])
-        .ok();
+    add_plain_source(daemon, "default", upstream.origin());
     upstream
 }
 
@@ -194,6 +174,10 @@ async fn a_waiting_execution_goes_on_in_the_engine_that_it_began_with() {
     daemon.serve();
     let done = daemon.run(&["resume", id, "--accept", "--yes", "--json"]).json();
     assert_eq!(done["result"], "gone on", "{done}");
+    daemon.stop();
+    daemon.serve();
+    // What nothing needs is put away, soon after the start.
+    daemon.until(|_| !older.exists());
 
     let (_, waiting) = daemon.execute(
         "await tools.github.issues.create({owner: 'octocat', repo: 'hello-world', body: {title: 't'}})",
@@ -201,7 +185,6 @@ async fn a_waiting_execution_goes_on_in_the_engine_that_it_began_with() {
     let id = waiting["id"].as_str().unwrap();
     daemon.stop();
     another_engine(&daemon, id, b"gone");
-    std::fs::remove_file(older).unwrap();
     for entry in std::fs::read_dir(daemon.home().join("components")).unwrap().flatten() {
         std::fs::remove_file(entry.path()).unwrap();
     }
