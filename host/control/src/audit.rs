@@ -12,7 +12,7 @@ use crate::page::{PageQuery, cursor};
 use crate::problem::Problem;
 use crate::workspace::Workspace;
 
-/// Records that are looked at at once.
+/// Records that are looked at at once where not all are wanted.
 const SCAN: usize = 1_000;
 
 /// Characters of one argument that a record keeps.
@@ -100,6 +100,11 @@ impl Wanted {
         })
     }
 
+    /// Whether it asks for every record.
+    fn all(&self) -> bool {
+        self.words.is_empty() && self.what.is_none() && (self.since_ms, self.until_ms) == (i64::MIN, i64::MAX)
+    }
+
     fn has(&self, row: &AuditRow) -> bool {
         if !(self.since_ms..self.until_ms).contains(&row.at_ms) {
             return false;
@@ -152,9 +157,10 @@ impl Workspace {
             return Err(Problem::invalid(format!("there is no record {after}")));
         }
         let wanted = Wanted::read(query)?;
+        let scan = if wanted.all() { limit + 1 } else { SCAN };
         let (mut rows, mut last) = (Vec::new(), after);
         while rows.len() <= limit {
-            let found = self.executions().audit(last, SCAN)?;
+            let found = self.executions().audit(last, scan)?;
             let Some(end) = found.last().map(|row| row.sequence) else { break };
             last = end;
             rows.extend(found.into_iter().filter(|row| wanted.has(row)));

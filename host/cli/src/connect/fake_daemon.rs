@@ -52,8 +52,8 @@ fn answer(stream: UnixStream, state: &Mutex<State>, meanwhile: &Meanwhile) {
     state.requests.push(request.clone());
     let (status, answer) = match request.split_once(' ').unwrap() {
         // What is asked for is always on a second page.
-        ("GET", "/v1/tokens") => ("200 OK", json!({ "items": [], "next_cursor": "second" })),
-        ("GET", "/v1/tokens?cursor=second") => ("200 OK", json!({ "items": state.tokens })),
+        ("GET", "/v1/tokens?limit=1000") => ("200 OK", json!({ "items": [], "next_cursor": "second" })),
+        ("GET", "/v1/tokens?limit=1000&cursor=second") => ("200 OK", json!({ "items": state.tokens })),
         ("POST", "/v1/tokens") => {
             meanwhile();
             let token: Value = serde_json::from_slice(&body).unwrap();

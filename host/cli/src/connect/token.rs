@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::record;
-use crate::api::{Api, path, query};
+use crate::api::{Api, path};
 use crate::failure::Failure;
 use crate::view::list;
 
@@ -47,17 +47,8 @@ pub(crate) fn plan(
 
 /// The token of this name.
 fn standing(api: &Api<'_>, label: &str) -> Result<Option<Value>, Failure> {
-    let mut cursor = None;
-    loop {
-        let page = api.get(&(path(&["tokens"]) + &query(&[("cursor", cursor)])))?.value;
-        if let Some(token) = list(&page, "items").iter().find(|token| token["name"] == label) {
-            return Ok(Some(token.clone()));
-        }
-        cursor = page["next_cursor"].as_str().map(str::to_owned);
-        if cursor.is_none() {
-            return Ok(None);
-        }
-    }
+    let tokens = api.list(&path(&["tokens"]))?.value;
+    Ok(list(&tokens, "items").iter().find(|token| token["name"] == label).cloned())
 }
 
 fn decide(standing: Option<&Value>, in_file: bool, tools: &[String], rotate: bool) -> Plan {
