@@ -1,5 +1,5 @@
 //! What is kept, and for how long: questions that nobody answers, executions
-//! that have ended, old audit records, engines that nothing waits on.
+//! that have ended, old audit records, engines that nothing needs.
 
 use std::time::Duration;
 
