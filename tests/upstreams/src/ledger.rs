@@ -53,6 +53,13 @@ impl Entry {
             .map(|(_, value)| value.into_owned())
     }
 
+    /// The first member of that name of a form-encoded body, decoded.
+    pub fn form(&self, name: &str) -> Option<String> {
+        url::form_urlencoded::parse(&self.body)
+            .find(|(have, _)| have == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
     /// The body as JSON, where it is JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()

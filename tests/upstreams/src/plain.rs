@@ -76,8 +76,23 @@ pub async fn start_with<Handler>(config: Config, handler: Handler) -> io::Result
 where
     Handler: Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
 {
+    start_at(config, |_| handler)
+}
+
+/// As [`start_with`], for a handler that has to know where it is.
+///
+/// # Errors
+/// Where the port can't be bound, or no thread be had.
+pub(crate) fn start_at<Handler>(
+    config: Config,
+    handler: impl FnOnce(SocketAddr) -> Handler,
+) -> io::Result<Upstream>
+where
+    Handler: Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
+{
     let bound = serving::bind(config.port)?;
     let addr = bound.addr;
+    let handler = handler(addr);
     let ledger = Ledger::new(config.keep);
     let shared = Arc::new(connection::Shared { handler, ledger: ledger.clone() });
     let server = bound.serve(move |stream, number| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use serde_json::Value;
+use tokio::sync::watch;
 
 const FILLING_BYTES: usize = 256 * 1024;
 
@@ -25,6 +26,8 @@ pub(crate) enum Step {
     /// So many bytes of spaces; [`u64::MAX`] for as long as they are taken.
     Fill(u64),
     Wait(Duration),
+    /// Nothing until what is watched changes.
+    Hold(watch::Receiver<u64>),
     /// Nothing more, on a connection that stays open until the client ends it.
     Hang,
     /// RST
@@ -102,7 +105,16 @@ impl Answer {
 
     /// This answer, begun only after `delay`.
     pub fn after(self, delay: Duration) -> Self {
-        let mut steps = vec![Step::Wait(delay)];
+        self.begun_by(Step::Wait(delay))
+    }
+
+    /// This answer, begun only once what is watched has changed.
+    pub(crate) fn held(self, watched: watch::Receiver<u64>) -> Self {
+        self.begun_by(Step::Hold(watched))
+    }
+
+    fn begun_by(self, first: Step) -> Self {
+        let mut steps = vec![first];
         steps.extend(self.steps.iter().cloned());
         Self::of(steps, self.head_bytes, self.keep_alive)
     }
@@ -135,6 +147,15 @@ impl Answer {
     /// The first `bytes` of this answer's body, then a reset.
     pub fn reset_after(self, bytes: usize) -> Self {
         self.broken(bytes, Some(Step::Reset))
+    }
+
+    /// The head and half of the body, then the end of the connection.
+    pub(crate) fn half(self) -> Self {
+        let body_bytes = match self.steps.first() {
+            Some(Step::Send(whole)) => whole.len() - self.head_bytes,
+            _ => 0,
+        };
+        self.cut_after(body_bytes / 2)
     }
 
     fn broken(self, body_bytes: usize, end: Option<Step>) -> Self {

@@ -163,6 +163,8 @@ async fn perform(stream: &mut TcpStream, answer: &Answer, is_head: bool) -> io::
             Step::Send(bytes) => stream.write_all(bytes).await?,
             Step::Fill(bytes) => fill(stream, *bytes).await?,
             Step::Wait(delay) => tokio::time::sleep(*delay).await,
+            // Whoever could change it may be gone, which lets it go on as well.
+            Step::Hold(watched) => _ = watched.clone().changed().await,
             Step::Hang => return until_closed(stream).await,
             Step::Reset => {
                 stream.set_zero_linger()?;

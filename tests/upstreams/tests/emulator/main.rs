@@ -3,6 +3,7 @@
 mod client;
 mod control;
 mod faults;
+mod oauth;
 mod operations;
 mod plain;
 mod program;
