@@ -109,7 +109,9 @@ impl Emulator {
         format!("{}{}", self.app.origin, self.app.script().issuer_path)
     }
 
-    /// Changes the script for the requests that follow.
+    /// Changes the script for the requests that follow. No request is answered
+    /// while `change` runs, and it must ask nothing of the emulator but
+    /// [`Self::origin`].
     pub fn change(&self, change: impl FnOnce(&mut Script)) {
         change(&mut self.app.script());
     }
