@@ -16,6 +16,7 @@ mod main_job;
 mod mcp;
 mod mcp_client;
 mod neighbours;
+mod oauth;
 mod people;
 mod programs;
 mod secrets;

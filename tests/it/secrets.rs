@@ -26,20 +26,21 @@ async fn a_token_is_in_no_file_no_answer_and_no_program() {
         assert!(!answer.contains(TOKEN), "{answer}");
     }
     daemon.stop();
-    search(daemon.home());
+    search(daemon.home(), TOKEN);
 }
 
-fn search(directory: &Path) {
+/// Looks for a secret in every file below a directory.
+pub(crate) fn search(directory: &Path, secret: &str) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_symlink() {
             continue;
         }
         if path.is_dir() {
-            search(&path);
+            search(&path, secret);
         } else if let Ok(bytes) = fs::read(&path) {
-            let found = bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes());
-            assert!(!found, "the token lies in {}", path.display());
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "the secret lies in {}", path.display());
         }
     }
 }

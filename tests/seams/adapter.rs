@@ -152,9 +152,11 @@ fn key_credential(upstream: &Upstream) -> Credential {
                 name: "X-Key".into(),
                 value: secret.clone(),
             }],
+            signing: None,
         }],
         default_methods: vec!["key".into()],
         secrets: vec![secret],
+        renewal: None,
     }
 }
 

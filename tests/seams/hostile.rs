@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use executor_runtime::limits::Limits;
 use executor_runtime::{
-    AdapterContext, AdapterError, CallError, Document, FaultKind, MethodRule, Origin, Probe, Scope, Share,
-    ToolCall, ToolOutcome,
+    AdapterContext, AdapterError, CallError, Credential, CredentialMethod, Document, FaultKind, Location,
+    MethodRule, Origin, Placement, Probe, Scope, Secret, Share, ToolCall, ToolOutcome,
 };
 use executor_upstreams::plain::{self, Answer, Routes, Upstream};
 use serde_json::{Value, json};
@@ -170,12 +170,61 @@ async fn headers_that_are_the_hosts_stay_the_hosts() {
     let host = upstream.origin().trim_start_matches("http://");
     for entry in upstream.ledger.entries() {
         assert_eq!(entry.header("host"), Some(host), "{:?}", entry.headers);
-        for header in
-            ["authorization", "cookie", "proxy-authorization", "transfer-encoding", "x-injected", "injected"]
+        for header in ["authorization", "proxy-authorization", "transfer-encoding", "x-injected", "injected"]
         {
             assert_eq!(entry.header(header), None, "{:?}", entry.headers);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_of_the_credential_is_not_displaced() {
+    let upstream = upstream().await;
+    let placement =
+        Placement { location: Location::Cookie, name: "session".into(), value: Secret::new("real".into()) };
+    let method = CredentialMethod { id: "cookie".into(), placements: vec![placement], signing: None };
+    let mut scope = reach(&upstream);
+    scope.credential = Some(Credential {
+        connection: "default".into(),
+        origins: scope.origins.clone(),
+        methods: vec![method],
+        default_methods: vec!["cookie".into()],
+        ..Credential::default()
+    });
+    attempts(scope, "own_credentials", json!({ "url": format!("{}/", upstream.origin()) })).await;
+    let entries = upstream.ledger.entries();
+    assert!(!entries.is_empty());
+    for entry in entries {
+        assert_eq!(entry.header("cookie"), Some("session=real"), "{:?}", entry.headers);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_nowhere_in_a_guests_memory() {
+    let secret = "canary-in-memory-71c9";
+    let echo = |request: &plain::Request<'_>| {
+        let sent = request.header("authorization").map(String::from_utf8_lossy).unwrap_or_default();
+        Answer::new(200, &[("x-echo", &*sent)], format!("DELIVERED: {sent}"))
+    };
+    let upstream = plain::start(echo).await.unwrap();
+    let value = Secret::new(format!("Bearer {secret}"));
+    let placement = Placement { location: Location::Header, name: "Authorization".into(), value };
+    let method = CredentialMethod { id: "bearer".into(), placements: vec![placement], signing: None };
+    let mut scope = reach(&upstream);
+    scope.credential = Some(Credential {
+        origins: scope.origins.clone(),
+        methods: vec![method],
+        default_methods: vec!["bearer".into()],
+        secrets: vec![Secret::new(secret.into())],
+        ..Credential::default()
+    });
+    let arguments = json!({ "url": format!("{}/", upstream.origin()),
+        "needle": secret.chars().rev().collect::<String>() });
+    let report = attempts(scope, "search_memory", arguments).await;
+    let sent = &upstream.ledger.entries()[0];
+    assert_eq!(sent.header("authorization"), Some(format!("Bearer {secret}").as_str()));
+    assert_eq!(report[0]["found"], 0, "{report:?}");
+    assert!(report[0]["delivered"].as_u64() > Some(0), "the search finds what is there: {report:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

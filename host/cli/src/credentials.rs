@@ -33,6 +33,7 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) label: String,
     pub(crate) secret: bool,
+    pub(crate) optional: bool,
 }
 
 /// Reads `VAR=-`, `VAR=@file` and `VAR=env:NAME`.
@@ -59,7 +60,7 @@ pub(crate) fn origins(given: &[String]) -> Result<BTreeMap<String, Origin>, Fail
     Ok(origins)
 }
 
-fn origin(name: &str, from: &str) -> Result<Origin, Failure> {
+pub(crate) fn origin(name: &str, from: &str) -> Result<Origin, Failure> {
     match (from, from.strip_prefix('@'), from.strip_prefix("env:")) {
         ("-", _, _) => Ok(Origin::Stdin),
         (_, Some(file), _) if !file.is_empty() => Ok(Origin::File(file.to_owned())),
@@ -70,6 +71,43 @@ fn origin(name: &str, from: &str) -> Result<Origin, Failure> {
         .hint(format!("--set {name}=- reads it from stdin, {name}=@FILE from a file, {name}=env:NAME from the environment"))
         .hint("without --set it is asked for on the terminal, and not shown")),
     }
+}
+
+/// Reads `env:NAME` and `file:PATH`, with `VAR=` before them where there are
+/// several values.
+///
+/// # Errors
+/// One is none of these, or its variable has to be named.
+pub(crate) fn from(
+    given: &[String],
+    variables: &[Variable],
+    origins: &mut BTreeMap<String, Origin>,
+) -> Result<(), Failure> {
+    for text in given {
+        let (name, place) = match text.split_once('=') {
+            Some((name, place)) if !name.contains(':') => (name.to_owned(), place),
+            _ => {
+                match variables.iter().filter(|variable| !variable.optional).collect::<Vec<_>>().as_slice() {
+                    [only] => (only.name.clone(), text.as_str()),
+                    several => {
+                        let names: Vec<&str> =
+                            several.iter().map(|variable| variable.name.as_str()).collect();
+                        return Err(Failure::usage("--from says not which value it is for")
+                            .hint(format!("write --from VAR=…; there is: {}", names.join(", "))));
+                    }
+                }
+            }
+        };
+        let origin = match (place.strip_prefix("env:"), place.strip_prefix("file:")) {
+            (Some(variable), _) if !variable.is_empty() => Origin::Environment(variable.to_owned()),
+            (_, Some(file)) if !file.is_empty() => Origin::File(file.to_owned()),
+            _ => return Err(Failure::usage("--from takes env:NAME or file:PATH")),
+        };
+        if origins.insert(name.clone(), origin).is_some() {
+            return Err(Failure::usage(format!("{} is set twice", text::line(&name, 80))));
+        }
+    }
+    Ok(())
 }
 
 /// Which auth methods are meant: those that were named, else the only one,
@@ -136,7 +174,8 @@ pub(crate) fn variables(methods: &[&Value]) -> Vec<Variable> {
         let name = field(variable, "name");
         if !variables.iter().any(|other| other.name == name) {
             let secret = variable["secret"].is_null() || flag(variable, "secret");
-            variables.push(Variable { label: field(variable, "label"), secret, name });
+            let optional = flag(variable, "optional");
+            variables.push(Variable { label: field(variable, "label"), secret, optional, name });
         }
     }
     variables
@@ -159,7 +198,8 @@ pub(crate) fn values(
             failure.hint(format!("it asks for: {}", names.join(", ")))
         });
     }
-    if let Some(missing) = variables.iter().find(|variable| !origins.contains_key(&variable.name))
+    let needed = |variable: &&Variable| !variable.optional && !origins.contains_key(&variable.name);
+    if let Some(missing) = variables.iter().find(needed)
         && !prompt::can_ask(context)
     {
         let name = &missing.name;
@@ -172,14 +212,17 @@ pub(crate) fn values(
     for variable in variables {
         let value = match origins.get(&variable.name) {
             Some(origin) => read(&variable.name, origin)?,
+            None if !prompt::can_ask(context) => continue,
             None => ask(variable)?,
         };
-        values.insert(variable.name.clone(), value);
+        if !value.is_empty() {
+            values.insert(variable.name.clone(), value);
+        }
     }
     Ok(values)
 }
 
-fn read(name: &str, origin: &Origin) -> Result<String, Failure> {
+pub(crate) fn read(name: &str, origin: &Origin) -> Result<String, Failure> {
     let value = match origin {
         Origin::Stdin => input::text("-", VALUE_LIMIT_BYTES)?,
         Origin::File(file) => input::text(file, VALUE_LIMIT_BYTES)?,
@@ -196,12 +239,14 @@ fn read(name: &str, origin: &Origin) -> Result<String, Failure> {
 
 fn ask(variable: &Variable) -> Result<String, Failure> {
     let label = if variable.label.is_empty() { &variable.name } else { &variable.label };
+    let optional = if variable.optional { ", optional" } else { "" };
     let value = if variable.secret {
-        prompt::hidden(&format!("{label} (not shown): "))?
+        prompt::hidden(&format!("{label} (not shown{optional}): "))?
     } else {
-        prompt::line(&format!("{label}: "))?.unwrap_or_default()
+        prompt::line(&format!("{label}{}: ", if variable.optional { " (optional)" } else { "" }))?
+            .unwrap_or_default()
     };
-    if value.is_empty() {
+    if value.is_empty() && !variable.optional {
         return Err(Failure::usage(format!("no value for {} was given: nothing was added", variable.name)));
     }
     Ok(value)

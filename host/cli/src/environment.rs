@@ -32,6 +32,9 @@ pub(crate) struct Environment {
     pub(crate) claude_config: Option<PathBuf>,
     /// `CODEX_HOME`.
     pub(crate) codex_home: Option<PathBuf>,
+    /// What opens a page: `BROWSER`, else the desktop's own where there is a
+    /// screen.
+    pub(crate) browser: Option<OsString>,
     /// `NO_COLOR` is set and not empty (no-color.org).
     pub(crate) no_color: bool,
     /// `CLICOLOR_FORCE` is set and not `0`.
@@ -61,6 +64,7 @@ impl Environment {
             config_home: path("XDG_CONFIG_HOME"),
             claude_config: path("CLAUDE_CONFIG_DIR"),
             codex_home: path("CODEX_HOME"),
+            browser: browser(),
             no_color: is("NO_COLOR", |value| !value.is_empty()),
             force_color: is("CLICOLOR_FORCE", |value| !value.is_empty() && value != "0"),
             dumb_terminal: is("TERM", |value| value == "dumb"),
@@ -94,6 +98,17 @@ impl Environment {
     pub(crate) fn bare_home(&self) -> Option<PathBuf> {
         self.user_home.as_ref().map(|user| user.join(DEFAULT_HOME))
     }
+}
+
+fn browser() -> Option<OsString> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(chosen) = set("BROWSER") {
+        return Some(chosen);
+    }
+    if cfg!(target_os = "macos") {
+        return Some("open".into());
+    }
+    (set("DISPLAY").is_some() || set("WAYLAND_DISPLAY").is_some()).then(|| "xdg-open".into())
 }
 
 /// Where the home is in the user's.

@@ -4,6 +4,7 @@
 
 mod api;
 mod arguments;
+mod authorize;
 mod bridge;
 mod browse;
 mod commands;

@@ -190,7 +190,7 @@ impl Session {
     /// send anything fails here: nobody is asked about it.
     async fn preview(&self, bound: &Bound, trace: &Place) -> Result<Option<RequestPreview>, ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let scope = self.workspace.scope(bound).map_err(of_problem)?;
+        let scope = self.workspace.shown_scope(bound).map_err(of_problem)?;
         let mut scope = preview_scope(scope, Capture::All);
         scope.trace = trace.clone();
         let result = self.workspace.enter_adapter(bound, scope.clone(), None).await;

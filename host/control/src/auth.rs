@@ -3,11 +3,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use executor_runtime::{CredentialMethod, Location, Placement, Secret};
+use executor_runtime::{CredentialMethod, Location, Placement, Secret, Signing};
 use executor_store::AuthMethodRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::oauth::OauthConfig;
 use crate::problem::{Problem, ProblemKind};
 
 /// One way to sign in.
@@ -21,6 +22,12 @@ pub struct AuthMethodView {
     pub label: String,
     /// What it needs.
     pub variables: Vec<VariableView>,
+    /// Whether a person authorizes executor instead of giving values.
+    pub oauth: bool,
+    /// The scopes that it declares, with what each is for.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub scopes: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A value that an auth method needs.
@@ -32,6 +39,8 @@ pub struct VariableView {
     pub label: String,
     /// Whether it is kept secret.
     pub secret: bool,
+    /// Whether it may be left out.
+    pub optional: bool,
 }
 
 /// `auth-method.config`, as adapters write it.
@@ -41,6 +50,11 @@ struct Config {
     placements: Vec<PlacementConfig>,
     #[serde(default)]
     variables: Vec<VariableConfig>,
+    #[serde(default)]
+    oauth: OauthConfig,
+    /// The service's name in signatures of AWS.
+    #[serde(default)]
+    service: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -58,6 +72,8 @@ struct VariableConfig {
     /// What nothing is said of is a secret.
     #[serde(default = "secret")]
     secret: bool,
+    #[serde(default)]
+    optional: bool,
 }
 
 fn secret() -> bool {
@@ -79,17 +95,31 @@ impl AuthMethod {
             name: name.into(),
             label: Some(label.into()),
             secret,
+            optional: false,
         };
         if config.variables.is_empty() {
             config.variables = match row.kind.as_str() {
                 "http-basic" => {
-                    vec![standard("username", "User name", false), standard("password", "Password", true)]
+                    vec![
+                        standard("username", "User name", false),
+                        VariableConfig { optional: true, ..standard("password", "Password", true) },
+                    ]
                 }
                 "http-bearer" => vec![standard("token", "Token", true)],
+                "oauth2" | "openid-connect" => vec![standard("token", "Access token", true)],
+                "aws-sigv4" => vec![
+                    standard("access_key_id", "Access key id", false),
+                    standard("secret_access_key", "Secret access key", true),
+                    VariableConfig { optional: true, ..standard("session_token", "Session token", true) },
+                    VariableConfig { optional: true, ..standard("region", "Region", false) },
+                    VariableConfig { optional: true, ..standard("service", "Service", false) },
+                ],
                 _ => Vec::new(),
             };
         }
-        if config.placements.is_empty() && row.kind == "http-bearer" {
+        if config.placements.is_empty()
+            && matches!(row.kind.as_str(), "http-bearer" | "oauth2" | "openid-connect")
+        {
             config.placements.push(PlacementConfig {
                 r#in: "header".into(),
                 name: "Authorization".into(),
@@ -103,14 +133,29 @@ impl AuthMethod {
         self.config.variables.iter().map(|variable| variable.name.as_str())
     }
 
-    /// Whether values alone make a credential; OAuth and signatures need more.
+    /// Those that can't be left out.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
+        let required = self.config.variables.iter().filter(|variable| !variable.optional);
+        required.map(|variable| variable.name.as_str())
+    }
+
+    /// Whether a person authorizes executor; a token that they have will do as
+    /// well.
+    pub(crate) fn is_oauth(&self) -> bool {
+        matches!(self.kind.as_str(), "oauth2" | "openid-connect")
+    }
+
+    /// What it says of OAuth.
+    pub(crate) fn oauth(&self) -> &OauthConfig {
+        &self.config.oauth
+    }
+
+    /// Whether a credential of it can be made.
     pub(crate) fn check_supported(&self) -> Result<(), Problem> {
-        let known =
-            |placement: &PlacementConfig| matches!(placement.r#in.as_str(), "header" | "query" | "cookie");
-        let placed = self.kind == "http-basic"
+        let known = |placement: &PlacementConfig| location(&placement.r#in).is_some();
+        let placed = matches!(self.kind.as_str(), "http-basic" | "aws-sigv4")
             || (!self.config.placements.is_empty() && self.config.placements.iter().all(known));
-        let plain =
-            !matches!(self.kind.as_str(), "oauth2" | "openid-connect" | "aws-sigv4" | "hmac" | "mtls");
+        let plain = !matches!(self.kind.as_str(), "hmac" | "mtls");
         if placed && plain {
             return Ok(());
         }
@@ -134,11 +179,25 @@ impl AuthMethod {
         if self.kind == "http-basic" {
             let placement = self.basic(value)?;
             secrets.push(placement.value.clone());
-            return Ok((CredentialMethod { id: self.id.clone(), placements: vec![placement] }, secrets));
+            let method = CredentialMethod { id: self.id.clone(), placements: vec![placement], signing: None };
+            return Ok((method, secrets));
         }
         let placements = self.config.placements.iter().map(|placement| self.placement(placement, value));
         let placements = placements.collect::<Result<_, _>>()?;
-        Ok((CredentialMethod { id: self.id.clone(), placements }, secrets))
+        let signing = if self.kind == "aws-sigv4" { Some(self.signing(value)?) } else { None };
+        Ok((CredentialMethod { id: self.id.clone(), placements, signing }, secrets))
+    }
+
+    fn signing(&self, value: &dyn Fn(&str) -> Option<String>) -> Result<Signing, Problem> {
+        let needed = |name: &str| value(name).ok_or_else(|| self.missing(name));
+        let given = |name: &str| value(name).filter(|text| !text.is_empty());
+        Ok(Signing {
+            access_key_id: needed("access_key_id")?,
+            secret_access_key: Secret::new(needed("secret_access_key")?),
+            session_token: given("session_token").map(Secret::new),
+            region: given("region"),
+            service: given("service").or_else(|| self.config.service.clone()),
+        })
     }
 
     /// RFC 7617.
@@ -158,21 +217,16 @@ impl AuthMethod {
         placement: &PlacementConfig,
         value: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Placement, Problem> {
-        let location = match placement.r#in.as_str() {
-            "header" => Location::Header,
-            "query" => Location::Query,
-            "cookie" => Location::Cookie,
-            other => {
-                return Err(Problem::new(
-                    ProblemKind::Unprocessable,
-                    "auth-unsupported",
-                    format!(
-                        "the auth method {:?} places a value into {other}, which can't be done yet",
-                        self.id
-                    ),
-                ));
-            }
-        };
+        let location = location(&placement.r#in).ok_or_else(|| {
+            Problem::new(
+                ProblemKind::Unprocessable,
+                "auth-unsupported",
+                format!(
+                    "the auth method {:?} places a value into {:?}, which is no place for one",
+                    self.id, placement.r#in
+                ),
+            )
+        })?;
         let filled = fill_template(&placement.template, value).map_err(|variable| self.missing(&variable))?;
         Ok(Placement { location, name: placement.name.clone(), value: Secret::new(filled) })
     }
@@ -184,6 +238,17 @@ impl AuthMethod {
             format!("the auth method {:?} needs a value for {variable:?}", self.id),
         )
         .hint(format!("--set {variable}=- reads it from standard input"))
+    }
+}
+
+fn location(place: &str) -> Option<Location> {
+    match place {
+        "header" => Some(Location::Header),
+        "query" => Some(Location::Query),
+        "cookie" => Some(Location::Cookie),
+        "path" => Some(Location::Path),
+        "form" => Some(Location::Form),
+        _ => None,
     }
 }
 
@@ -206,12 +271,17 @@ fn fill_template(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Resu
 
 pub(crate) fn auth_method_view(row: &AuthMethodRow) -> AuthMethodView {
     let method = AuthMethod::read(row);
+    let oauth = method.is_oauth();
+    let scopes = method.config.oauth.all().find(|one| !one.scopes.is_empty());
+    let scopes = scopes.map(|one| one.scopes.clone()).unwrap_or_default();
     let variables = method.config.variables.into_iter().map(|variable| VariableView {
         label: variable.label.unwrap_or_else(|| variable.name.clone()),
         name: variable.name,
         secret: variable.secret,
+        optional: variable.optional,
     });
-    AuthMethodView { id: method.id, kind: method.kind, label: method.label, variables: variables.collect() }
+    let variables = variables.collect();
+    AuthMethodView { id: method.id, kind: method.kind, label: method.label, variables, oauth, scopes }
 }
 
 #[cfg(test)]

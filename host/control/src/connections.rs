@@ -1,9 +1,10 @@
 //! Connections: one credential, or none, for a source, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use executor_runtime::{Credential, Origin, Scope, Secret};
-use executor_store::{ConnectionName, ConnectionRow, SecretId, SourceRow};
+use executor_runtime::{Credential, Origin, Renewal, Scope, Secret};
+use executor_store::{ConnectionName, ConnectionRow, SourceName, SourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -13,14 +14,14 @@ use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
 use crate::invoke::Bound;
+use crate::oauth::{EXPIRED, Endpoints, Flow, Grant, Tokens, expired};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
-use crate::policies::random;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
 /// The name of a connection where none is given.
-const DEFAULT: &str = "default";
+pub(crate) const DEFAULT: &str = "default";
 
 /// A connection, without its values.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -35,10 +36,35 @@ pub struct ConnectionView {
     pub variables: Vec<String>,
     /// Where its values may travel.
     pub origins: Vec<String>,
-    /// `ok` or `needs-review`.
+    /// `ok`, or `authorization-expired` where a person has to authorize it
+    /// again.
     pub state: String,
+    /// What it was authorized for, where it was by OAuth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<GrantView>,
     /// When it was added.
     pub created_at: String,
+}
+
+/// What a connection was authorized for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct GrantView {
+    /// The flow.
+    pub flow: Flow,
+    /// As which client.
+    pub client_id: String,
+    /// The scopes that were asked for.
+    pub scopes: Vec<String>,
+    /// The endpoints that it is pinned to.
+    pub endpoints: Endpoints,
+}
+
+/// New values for a connection.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetConnection {
+    /// Those that change.
+    pub variables: BTreeMap<String, String>,
 }
 
 /// A connection to add.
@@ -96,43 +122,96 @@ impl Workspace {
             return Ok(connection_view(self.known_connection(source, name)?));
         }
         let source = self.known_source(&request.source)?;
-        let name = request.name.as_deref().unwrap_or(DEFAULT);
-        let name = ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
-        if self.store.connection(&source.name, &name)?.is_some() {
-            return Err(Problem::new(
-                ProblemKind::Conflict,
-                "connection-exists",
-                format!("{} has a connection {name} already", source.name),
-            )
-            .hint(format!(
-                "remove it with `executor connections remove {} {name}`, or choose another --name",
-                source.name
-            )));
-        }
+        let name = self.free_connection(&source, request.name.as_deref().unwrap_or(DEFAULT))?;
         let methods = self.chosen_methods(&source, &request)?;
+        let once = once.map(Once::into_store);
+        let view = self.put_new_connection(&source, name, methods, &request.variables, None, once).await?;
+        let what = json!({"source": view.source, "connection": view.name, "origins": view.origins});
+        self.record(caller, "connection.add", what).await?;
+        Ok(view)
+    }
+
+    /// A name that no connection of the source has.
+    pub(crate) fn free_connection(&self, source: &SourceRow, name: &str) -> Result<ConnectionName, Problem> {
+        let name = ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
+        if self.store.connection(&source.name, &name)?.is_none() {
+            return Ok(name);
+        }
+        Err(Problem::new(
+            ProblemKind::Conflict,
+            "connection-exists",
+            format!("{} has a connection {name} already", source.name),
+        )
+        .hint(format!(
+            "remove it with `executor connections remove {} {name}`, or choose another --name",
+            source.name
+        )))
+    }
+
+    /// Stores a connection and its values, the values first.
+    pub(crate) async fn put_new_connection(
+        &self,
+        source: &SourceRow,
+        name: ConnectionName,
+        methods: Vec<String>,
+        values: &BTreeMap<String, String>,
+        grant: Option<&Grant>,
+        once: Option<executor_store::Once>,
+    ) -> Result<ConnectionView, Problem> {
         let mut variables = Vec::new();
-        for (variable, value) in &request.variables {
-            let id = SecretId::new(self.shared.now_ms(), random());
+        for (variable, value) in values {
+            let id = self.secret_id();
             let label = format!("{}/{name} {variable}", source.name);
-            let now_ms = self.shared.now_ms();
-            self.shared
-                .installation
-                .put_secret(&self.name, &id, &label, value.trim_end_matches(['\r', '\n']).as_bytes(), now_ms)
-                .await?;
+            self.keep_secret(&id, &label, value.trim_end_matches(['\r', '\n'])).await?;
             variables.push((variable.clone(), id));
         }
         let row = ConnectionRow {
             source: source.name.clone(),
-            name: name.clone(),
+            name,
             methods,
             variables,
             origins: source.origins.clone(),
             state: "ok".into(),
+            oauth: grant.map(Grant::write),
             created_ms: self.shared.now_ms(),
         };
-        self.store.put_connection(row.clone(), once.map(Once::into_store)).await?;
-        let what = json!({"source": source.name.to_string(), "connection": name.to_string(), "origins": row.origins});
-        self.record(caller, "connection.add", what).await?;
+        self.store.put_connection(row.clone(), once).await?;
+        Ok(connection_view(row))
+    }
+
+    /// Gives a connection other values: where they may travel stays as it is.
+    ///
+    /// # Errors
+    /// When there is no such connection, or it has no value of a name.
+    pub async fn set_connection(
+        &self,
+        caller: &Caller,
+        source: &str,
+        name: &str,
+        request: SetConnection,
+    ) -> Result<ConnectionView, Problem> {
+        let row = self.known_connection(source, name)?;
+        if request.variables.is_empty() {
+            return Err(Problem::invalid("there is no value to set").hint("--set NAME=- reads one"));
+        }
+        let known: Vec<&str> = row.variables.iter().map(|(variable, _)| variable.as_str()).collect();
+        if let Some(unknown) = request.variables.keys().find(|name| !known.contains(&name.as_str())) {
+            let hint = if known.is_empty() && row.oauth.is_some() {
+                format!("it was made by OAuth: `executor connections authorize {source} {name}`")
+            } else {
+                format!("it has: {}", known.join(", "))
+            };
+            return Err(Problem::invalid(format!("{source}/{name} has no value {unknown:?}")).hint(hint));
+        }
+        for (variable, id) in &row.variables {
+            if let Some(value) = request.variables.get(variable) {
+                let label = format!("{source}/{name} {variable}");
+                self.keep_secret(id, &label, value.trim_end_matches(['\r', '\n'])).await?;
+            }
+        }
+        let set: Vec<&String> = request.variables.keys().collect();
+        self.record(caller, "connection.set", json!({"source": source, "connection": name, "values": set}))
+            .await?;
         Ok(connection_view(row))
     }
 
@@ -178,8 +257,31 @@ impl Workspace {
                 }
             }
         };
-        check_values(&chosen, &given)?;
+        check_values(&source.name, &chosen, &given)?;
         Ok(chosen.into_iter().map(|method| method.id.clone()).collect())
+    }
+
+    /// Checks the values that go along with an authorization: those of the
+    /// other methods.
+    pub(crate) fn check_other_values(
+        &self,
+        source: &SourceRow,
+        methods: &[AuthMethod],
+        named: &[String],
+        values: &BTreeMap<String, String>,
+    ) -> Result<(), Problem> {
+        let mut others = Vec::new();
+        for id in named {
+            let method = methods.iter().find(|method| method.id == *id).ok_or_else(|| {
+                let known: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
+                Problem::invalid(format!("{} has no auth method {id:?}", source.name))
+                    .hint(format!("it has: {}", known.join(", ")))
+            })?;
+            if !method.is_oauth() {
+                others.push(method);
+            }
+        }
+        check_values(&source.name, &others, &values.keys().map(String::as_str).collect())
     }
 
     /// Removes a connection and its values.
@@ -188,15 +290,24 @@ impl Workspace {
     /// When there is none of that name.
     pub async fn remove_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
         let row = self.known_connection(source, name)?;
+        let revoked = match Grant::read(row.oauth.as_deref()) {
+            Some(grant) => self.revoke(&self.known_source(source)?.allowed_hosts, &grant).await,
+            None => None,
+        };
         self.drop_connection(&row).await?;
-        self.record(caller, "connection.remove", json!({"source": source, "connection": name})).await
+        let what = json!({"source": source, "connection": name, "revoked": revoked});
+        self.record(caller, "connection.remove", what).await
     }
 
     pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
         self.store.remove_connection(&row.source, &row.name).await?;
         self.shared.cache.remove_tree(&format!("{}/{}", self.pool(&row.source), row.name));
-        for (_, secret) in &row.variables {
-            self.shared.installation.remove_secret(&self.name, secret).await?;
+        let grant = Grant::read(row.oauth.as_deref());
+        let authorized =
+            grant.into_iter().flat_map(|grant| grant.client.secret.into_iter().chain([grant.tokens]));
+        let values = row.variables.iter().map(|(_, secret)| secret.clone());
+        for secret in values.chain(authorized) {
+            self.shared.installation.remove_secret(&self.name, &secret).await?;
         }
         Ok(())
     }
@@ -256,6 +367,7 @@ impl Workspace {
         &self,
         tool: &Tool,
         connection: &ConnectionRow,
+        tokens: Option<&Tokens>,
     ) -> Result<Option<Credential>, Problem> {
         let serves = |alternative: &&Vec<String>| {
             !alternative.is_empty() && alternative.iter().all(|id| connection.methods.contains(id))
@@ -274,6 +386,10 @@ impl Workspace {
                 )))
             };
         };
+        let grant = Grant::read(connection.oauth.as_deref());
+        if connection.state == EXPIRED && grant.is_some() {
+            return Err(expired(&connection.source, &connection.name, "its authorization ended"));
+        }
         let value = |name: &str| {
             let (_, id) = connection.variables.iter().find(|(variable, _)| variable == name)?;
             let secret = self.shared.installation.secret(&self.name, id).ok().flatten()?;
@@ -282,7 +398,17 @@ impl Workspace {
         let rows = self.store.auth_methods(&tool.source)?;
         let (mut methods, mut secrets): (Vec<_>, Vec<Secret>) = (Vec::new(), Vec::new());
         for row in rows.iter().filter(|row| alternative.contains(&row.id)) {
-            let (method, found) = AuthMethod::read(row).fill(&value)?;
+            let authorized = grant.as_ref().filter(|grant| grant.method == row.id);
+            let (method, found) = match (authorized, tokens) {
+                (Some(grant), None) => {
+                    let stored = self.stored_tokens(grant)?;
+                    AuthMethod::read(row).fill(&|_: &str| Some(stored.access.clone()))?
+                }
+                (Some(_), Some(tokens)) => {
+                    AuthMethod::read(row).fill(&|_: &str| Some(tokens.access.clone()))?
+                }
+                (None, _) => AuthMethod::read(row).fill(&value)?,
+            };
             methods.push(method);
             secrets.extend(found);
         }
@@ -293,27 +419,74 @@ impl Workspace {
             methods,
             default_methods: alternative.clone(),
             secrets,
+            renewal: None,
         }))
     }
 
-    /// Where a call may go, and what is placed into its requests.
-    pub(crate) fn scope(&self, bound: &Bound) -> Result<Scope, Problem> {
+    /// Where a call may go, and what would be placed into its requests. Its
+    /// tokens may have expired: it is for showing.
+    pub(crate) fn shown_scope(&self, bound: &Bound) -> Result<Scope, Problem> {
         let mut scope = self.reach(&bound.source)?;
         if let Some(connection) = &bound.connection {
-            scope.credential = self.credential(&bound.tool, connection)?;
+            scope.credential = self.credential(&bound.tool, connection, None)?;
         }
         Ok(scope)
+    }
+
+    /// Where a call may go, and what is placed into its requests: tokens are
+    /// fresh, and are renewed where the upstream takes them no more.
+    pub(crate) async fn scope(&self, bound: &Bound) -> Result<Scope, Problem> {
+        let mut scope = self.reach(&bound.source)?;
+        let Some(connection) = &bound.connection else { return Ok(scope) };
+        let Some(grant) = Grant::read(connection.oauth.as_deref()) else {
+            scope.credential = self.credential(&bound.tool, connection, None)?;
+            return Ok(scope);
+        };
+        let tokens = self.fresh_tokens(&connection.source, &connection.name, &grant, None).await?;
+        let credential = self.credential(&bound.tool, connection, Some(&tokens))?;
+        scope.credential = credential.map(|credential| {
+            let renewal = self.renewal(bound.tool.clone(), connection.clone(), grant, tokens.generation);
+            Credential { renewal: Some(renewal), ..credential }
+        });
+        Ok(scope)
+    }
+
+    /// Refreshes what an upstream refused.
+    fn renewal(&self, tool: Arc<Tool>, connection: ConnectionRow, grant: Grant, refused: u64) -> Renewal {
+        let workspace = self.this();
+        Renewal(Arc::new(move || {
+            let (workspace, tool, connection, grant) =
+                (workspace.clone(), tool.clone(), connection.clone(), grant.clone());
+            Box::pin(async move {
+                let (source, name) = (&connection.source, &connection.name);
+                let tokens = workspace.fresh_tokens(source, name, &grant, Some(refused)).await;
+                let tokens =
+                    tokens.inspect_err(|problem| tracing::info!(%problem, "a token was not renewed"));
+                workspace.credential(&tool, &connection, Some(&tokens.ok()?)).ok().flatten()
+            })
+        }))
     }
 }
 
 /// Every value that the methods need is there, and no other.
-fn check_values(methods: &[&AuthMethod], given: &BTreeSet<&str>) -> Result<(), Problem> {
+fn check_values(source: &SourceName, methods: &[&AuthMethod], given: &BTreeSet<&str>) -> Result<(), Problem> {
     for method in methods {
         method.check_supported()?;
     }
     let wanted: BTreeSet<&str> = methods.iter().flat_map(|method| method.variables()).collect();
+    let required: BTreeSet<&str> = methods.iter().flat_map(|method| method.required()).collect();
     let list = |names: Vec<&&str>| names.into_iter().copied().collect::<Vec<_>>().join(", ");
-    let missing: Vec<_> = wanted.difference(given).collect();
+    let missing: Vec<_> = required.difference(given).collect();
+    if !missing.is_empty() && methods.iter().any(|method| method.is_oauth()) {
+        return Err(Problem::new(
+            ProblemKind::Unprocessable,
+            "connection-incomplete",
+            format!("{source} is authorized by OAuth, and no token was given"),
+        )
+        .hint(format!(
+            "`executor connections add {source}` has you sign in; by HTTP, POST to …/authorizations"
+        )));
+    }
     if !missing.is_empty() {
         return Err(Problem::new(
             ProblemKind::Unprocessable,
@@ -334,8 +507,15 @@ fn binding(message: String) -> Problem {
     Problem::new(ProblemKind::Unprocessable, "binding", message)
 }
 
-fn connection_view(row: ConnectionRow) -> ConnectionView {
+pub(crate) fn connection_view(row: ConnectionRow) -> ConnectionView {
+    let oauth = Grant::read(row.oauth.as_deref()).map(|grant| GrantView {
+        flow: grant.flow,
+        client_id: grant.client.id,
+        scopes: grant.scopes,
+        endpoints: grant.endpoints,
+    });
     ConnectionView {
+        oauth,
         source: row.source.to_string(),
         name: row.name.to_string(),
         methods: row.methods,

@@ -22,6 +22,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::events::{Events, Watch};
 use crate::handoffs::Handoffs;
 use crate::loaded::Loaded;
+use crate::oauth::{Pending, Refreshing};
 use crate::organizations::{About, Members};
 use crate::page::{Page, PageQuery};
 use crate::passwords::Passwords;
@@ -62,6 +63,10 @@ pub(crate) struct Shared {
     pub(crate) component_bytes: tokio::sync::Mutex<()>,
     pub(crate) events: Events,
     pub(crate) handoffs: Handoffs,
+    /// Authorizations that a person has begun.
+    pub(crate) pending: Pending,
+    /// Tokens that are being refreshed.
+    pub(crate) refreshing: Refreshing,
     /// Those of the workspaces that are open: all of the installation's.
     stores: Mutex<Vec<executor_store::Workspace>>,
     ready: AtomicBool,
@@ -185,6 +190,8 @@ impl Control {
             component_bytes: tokio::sync::Mutex::default(),
             events: Events::default(),
             handoffs: Handoffs::default(),
+            pending: Pending::default(),
+            refreshing: Refreshing::default(),
             stores: Mutex::default(),
             ready: AtomicBool::new(false),
             started_ms: now_ms,

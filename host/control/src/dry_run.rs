@@ -54,7 +54,7 @@ impl Workspace {
         let bound = self
             .bind_call(caller, &request.path, &args, request.connection.as_deref())
             .map_err(call_problem)?;
-        let scope = preview_scope(self.scope(&bound)?, Capture::All);
+        let scope = preview_scope(self.shown_scope(&bound)?, Capture::All);
         let result = self.enter_adapter(&bound, scope.clone(), None).await;
         let captured = scope.captured();
         if captured.is_none()

@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::connections::{AddConnection, ConnectionView};
 use crate::control::Control;
+use crate::oauth::{AuthorizationView, BeginAuthorization, OauthChoices};
 use crate::problem::{Problem, ProblemKind};
 
 /// How long a link is good.
@@ -57,6 +58,14 @@ pub struct HandoffForm {
     pub origins: Vec<String>,
     /// What is asked.
     pub method: AuthMethodView,
+}
+
+/// What came of a link.
+pub enum Fulfilled {
+    /// The connection is there.
+    Connected(Box<ConnectionView>),
+    /// The person has to consent at the authorization server.
+    Authorize(Box<AuthorizationView>),
 }
 
 /// The links that are open, by the digests of their secrets.
@@ -173,32 +182,59 @@ impl Control {
         })
     }
 
-    /// Makes the connection of a link, which is spent then.
+    /// Makes the connection of a link, or begins to authorize it; the link is
+    /// spent then. `base` is where the daemon listens.
     ///
     /// # Errors
     /// As [`Self::handoff`], and when a value is missing: the link stays good.
     pub async fn fulfil_handoff(
         &self,
         secret: &str,
+        base: &str,
         variables: BTreeMap<String, String>,
-    ) -> Result<ConnectionView, Problem> {
+    ) -> Result<Fulfilled, Problem> {
         let handoff = self.shared().handoffs.take(secret, self.now_ms())?;
-        let request = AddConnection {
-            source: handoff.source.clone(),
-            name: Some(handoff.name.clone()),
-            methods: Some(vec![handoff.method.clone()]),
-            variables,
-        };
         let caller =
             Caller { client: format!("{} (hand-off page)", handoff.caller.client), ..handoff.caller.clone() };
-        let added = match self.workspace(&handoff.caller, &handoff.workspace) {
-            Ok(workspace) => workspace.add_connection(&caller, request, None).await,
-            Err(problem) => Err(problem),
-        };
+        let added = self.connect_handoff(&caller, &handoff, base, variables).await;
         if added.is_err() {
             self.shared().handoffs.put_back(secret, handoff);
         }
         added
+    }
+}
+
+impl Control {
+    async fn connect_handoff(
+        &self,
+        caller: &Caller,
+        handoff: &Handoff,
+        base: &str,
+        mut variables: BTreeMap<String, String>,
+    ) -> Result<Fulfilled, Problem> {
+        let workspace = self.workspace(&handoff.caller, &handoff.workspace)?;
+        let methods = workspace.source(&handoff.source)?.auth_methods;
+        let oauth = methods.iter().any(|method| method.id == handoff.method && method.oauth);
+        let (source, name) = (handoff.source.clone(), Some(handoff.name.clone()));
+        let methods = Some(vec![handoff.method.clone()]);
+        if !oauth {
+            let request = AddConnection { source, name, methods, variables };
+            let connection = workspace.add_connection(caller, request, None).await?;
+            return Ok(Fulfilled::Connected(Box::new(connection)));
+        }
+        let mut given = |name: &str| variables.remove(name).filter(|text| !text.trim().is_empty());
+        let oauth = OauthChoices {
+            client_id: given("client_id"),
+            client_secret: given("client_secret"),
+            ..OauthChoices::default()
+        };
+        let request =
+            BeginAuthorization { source, name, methods, variables: BTreeMap::new(), again: false, oauth };
+        let begun = workspace.begin_authorization(caller, base, request).await?;
+        Ok(match begun.connection {
+            Some(connection) => Fulfilled::Connected(Box::new(connection)),
+            None => Fulfilled::Authorize(Box::new(begun)),
+        })
     }
 }
 

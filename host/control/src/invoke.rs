@@ -199,14 +199,14 @@ impl Session {
         let deciding = trace.span(names::POLICY);
         let bound =
             self.workspace.bind_call(&self.caller, path, &call.args, options.connection.as_deref())?;
-        let (mut scope, requests) = self.observed_scope(&bound)?;
-        scope.trace = trace.clone();
         drop(deciding);
         if bound.decision.action == Action::Approve {
             let asking = trace.span(names::APPROVAL);
             self.approval(call, &bound, asking.place()).await?;
         }
         let resume = self.resumption(call, &bound)?;
+        let (mut scope, requests) = self.observed_scope(&bound).await?;
+        scope.trace = trace.clone();
         if !bound.tool.row.read_only {
             let _syncing = trace.span(names::INTENT);
             self.intent(call, &bound).await?;
@@ -248,9 +248,9 @@ impl Session {
         written.map_err(|problem| ToolError::of_problem(&bound.tool.path, problem).into())
     }
 
-    fn observed_scope(&self, bound: &Bound) -> Result<(Scope, Requests), ToolError> {
+    async fn observed_scope(&self, bound: &Bound) -> Result<(Scope, Requests), ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let mut scope = self.workspace.scope(bound).map_err(of_problem)?;
+        let mut scope = self.workspace.scope(bound).await.map_err(of_problem)?;
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = requests.clone();
         scope.observer = Some(Arc::new(move |record| {
@@ -280,7 +280,9 @@ impl<'a> Leaving<'a> {
     fn ended(mut self, result: Result<ToolAnswer, ToolError>) -> Result<ToolAnswer, ToolError> {
         self.over = true;
         let requests = self.requests();
-        let result = result.map_err(|error| self.unless_unknown(error, &requests));
+        let bound = &self.admitted.bound;
+        let explained = |error| self.session.workspace.explain_refusal(bound, &requests, error);
+        let result = result.map_err(|error| explained(self.unless_unknown(error, &requests)));
         let outcome = match &result {
             Ok(answer) => {
                 let answer = ToolAnswer { data: answer.data.clone(), http: answer.http.clone() };

@@ -32,6 +32,7 @@ mod invitations;
 mod invoke;
 mod listing;
 mod loaded;
+mod oauth;
 mod once;
 mod organizations;
 mod outlive;
@@ -67,7 +68,7 @@ pub use auth::{AuthMethodView, VariableView};
 pub use caller::{Caller, Capability, Surface};
 pub use clock::{Clock, SystemClock};
 pub use components::{AddComponent, ComponentView, Grant};
-pub use connections::{AddConnection, ConnectionCheck, ConnectionView};
+pub use connections::{AddConnection, ConnectionCheck, ConnectionView, GrantView, SetConnection};
 pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
 pub use detection::{DetectionView, SourceInput};
 pub use doctor::Check;
@@ -75,10 +76,14 @@ pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
 pub use events::{Event, Watch, Watched};
 pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
-pub use handoffs::{AskHandoff, HandoffForm, HandoffView};
+pub use handoffs::{AskHandoff, Fulfilled, HandoffForm, HandoffView};
 pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
 pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
 pub use listing::{ToolDetail, ToolDetailPage};
+pub use oauth::{
+    AuthorizationError, AuthorizationView, BeginAuthorization, Callback, Endpoints, FinishAuthorization,
+    Flow, OauthChoices,
+};
 pub use once::Once;
 pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};
 pub use page::{Page, PageQuery};

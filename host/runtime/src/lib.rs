@@ -37,7 +37,8 @@ pub use compiler::{CompileError, Compiler, Diagnostic};
 pub use component::{Identity, LoadError};
 pub use egress::{
     Capture, Credential, CredentialMethod, Egress, EgressError, Fetched, HostPort, Location, MethodRule,
-    Observer, Origin, OriginError, Outgoing, Placement, RequestPreview, RequestRecord, Scope, Secret,
+    Observer, Origin, OriginError, Outgoing, Placement, Renewal, RequestPreview, RequestRecord, Scope,
+    Secret, Signing,
 };
 pub use engine::Engines;
 pub use fault::{CallError, Fault, FaultKind};

@@ -286,11 +286,12 @@ mod tests {
             // Whoever signs in is not known yet: the password says who it is.
             "POST /v1/sessions",
             "GET /login",
-            // The secret in the path is what opens these four.
+            // The secret in the path, or the state in the query, is what opens these.
             "POST /v1/invitations/secret/accept",
             "GET /invite/secret",
             "GET /handoff/secret",
             "POST /handoff/secret",
+            "GET /oauth/callback",
         ];
         for (method, path, need) in routes {
             let open_to_all = need == Need::Nothing;

@@ -15,7 +15,7 @@ pub use components::ComponentRow;
 pub use connections::ConnectionRow;
 pub use policies::PolicyRow;
 pub use sources::SourceRow;
-pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, WarningRow};
+pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, VisitAuth, WarningRow};
 
 use kept::Kept;
 use rusqlite::Connection;

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::api::Api;
+use crate::authorize::{self, OauthArguments};
 use crate::context::Context;
 use crate::credentials;
 use crate::failure::{Exit, Failure};
@@ -15,15 +16,22 @@ use crate::view::{field, joined, list, prose};
 /// What a connection is called where no name is given.
 const DEFAULT_NAME: &str = "default";
 
+/// The value by which a person who has a token connects without signing in.
+const TOKEN: &str = "token";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Add a connection: a credential, and the origins that it may travel to
-    Add(AddArguments),
+    Add(Box<AddArguments>),
     /// List the connections
     List,
     /// Call a tool that only reads, to see whether the credential works
     Check(NameArguments),
-    /// Remove a connection and its values
+    /// Give a connection other values, as after a key was rotated
+    Set(SetArguments),
+    /// Authorize a connection again, as it is pinned
+    Authorize(Box<AuthorizeArguments>),
+    /// Remove a connection and its values, and revoke its tokens
     Remove(NameArguments),
 }
 
@@ -37,10 +45,38 @@ pub(crate) struct AddArguments {
     /// The auth method; repeated where a tool needs several at once
     #[arg(long, value_name = "METHOD")]
     auth: Vec<String>,
+    #[command(flatten)]
+    values: ValueArguments,
+    #[command(flatten)]
+    oauth: OauthArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValueArguments {
     /// Where a value comes from: `VAR=-` is stdin, `VAR=@FILE` a file,
     /// `VAR=env:NAME` the environment; else it is asked for
     #[arg(long, value_name = "VAR=-|@FILE|env:NAME")]
     set: Vec<String>,
+    /// Where the value comes from, as `env:NAME` or `file:PATH`; it is read now
+    /// and kept sealed
+    #[arg(long, value_name = "[VAR=]env:NAME|file:PATH")]
+    from: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetArguments {
+    #[command(flatten)]
+    named: NameArguments,
+    #[command(flatten)]
+    values: ValueArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuthorizeArguments {
+    #[command(flatten)]
+    named: NameArguments,
+    #[command(flatten)]
+    oauth: OauthArguments,
 }
 
 #[derive(Debug, Args)]
@@ -57,6 +93,8 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
         Action::Add(arguments) => add(context, &arguments),
         Action::List => show_list(context),
         Action::Check(named) => check(context, &named),
+        Action::Set(arguments) => set(context, &arguments),
+        Action::Authorize(arguments) => authorize_again(context, &arguments),
         Action::Remove(named) => {
             Api::new(context).delete(&context.path(&["connections", &named.source, &named.name]))?;
             context.output.say(&format!(
@@ -70,26 +108,89 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
 }
 
 fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
-    let origins = credentials::origins(&arguments.set)?;
-    let api = Api::new(context);
-    let source = api.get(&context.path(&["sources", &arguments.source]))?.value;
+    let mut origins = credentials::origins(&arguments.values.set)?;
+    let source = Api::new(context).get(&context.path(&["sources", &arguments.source]))?.value;
     let methods = credentials::methods(context, &source, &arguments.auth)?;
     let variables = credentials::variables(&methods);
-    context.output.say(&pinned(&source));
-    let values = credentials::values(context, &variables, &origins)?;
+    credentials::from(&arguments.values.from, &variables, &mut origins)?;
     let ids: Vec<String> = methods.iter().map(|method| field(method, "id")).collect();
-    let mut body = json!({ "source": arguments.source, "methods": ids, "variables": values });
+    let mut body = json!({ "source": arguments.source, "methods": ids });
     if let Some(name) = &arguments.name {
         body["name"] = json!(name);
     }
-    let answer = api.post(&context.path(&["connections"]), &body)?;
+    let by_oauth = |method: &&Value| method["oauth"] == true;
+    let answer = if methods.iter().any(by_oauth) && !origins.contains_key(TOKEN) {
+        let others: Vec<&Value> = methods.iter().copied().filter(|method| !by_oauth(method)).collect();
+        body["variables"] = json!(credentials::values(context, &credentials::variables(&others), &origins)?);
+        authorize::run(context, body, &arguments.oauth)?
+    } else {
+        if arguments.oauth.is_given() {
+            return Err(Failure::usage("this connection is made of values, and not by OAuth")
+                .hint("leave out the flags of OAuth, or choose another method with --auth"));
+        }
+        context.output.say(&pinned(&source));
+        body["variables"] = json!(credentials::values(context, &variables, &origins)?);
+        Api::new(context).post(&context.path(&["connections"]), &body)?
+    };
     context.output.answer(&answer, added)?;
+    hint_check(context, &answer.value);
+    Ok(Exit::Ok)
+}
+
+fn hint_check(context: &Context, connection: &Value) {
     let check = context.command(&format!(
         "connections check {} {}",
-        field(&answer.value, "source"),
-        field(&answer.value, "name")
+        field(connection, "source"),
+        field(connection, "name")
     ));
     context.output.hint(&format!("`{check}` tries it"));
+}
+
+fn set(context: &Context, arguments: &SetArguments) -> Result<Exit, Failure> {
+    let SetArguments { named, values } = arguments;
+    let mut origins = credentials::origins(&values.set)?;
+    let connection = find(context, named)?;
+    let variables: Vec<credentials::Variable> = list(&connection, "variables")
+        .iter()
+        .map(crate::view::scalar)
+        .map(|name| credentials::Variable { label: name.clone(), secret: true, optional: false, name })
+        .collect();
+    credentials::from(&values.from, &variables, &mut origins)?;
+    let chosen = variables.into_iter().filter(|one| origins.is_empty() || origins.contains_key(&one.name));
+    let chosen: Vec<_> = chosen.collect();
+    let values = credentials::values(context, &chosen, &origins)?;
+    let target = context.path(&["connections", &named.source, &named.name, "values"]);
+    let answer = Api::new(context).post(&target, &json!({ "variables": values }))?;
+    context.output.answer(&answer, |view, style| {
+        format!(
+            "{} has its new values",
+            style.bold(&format!("{}/{}", field(view, "source"), field(view, "name")))
+        )
+    })?;
+    hint_check(context, &answer.value);
+    Ok(Exit::Ok)
+}
+
+/// A connection as it is listed.
+fn find(context: &Context, named: &NameArguments) -> Result<Value, Failure> {
+    let all = Api::new(context).list(&context.path(&["connections"]))?.value;
+    let is = |item: &&Value| field(item, "source") == named.source && field(item, "name") == named.name;
+    list(&all, "items").iter().find(is).cloned().ok_or_else(|| {
+        let name = format!("{}/{}", text::line(&named.source, 80), text::line(&named.name, 80));
+        Failure::usage(format!("there is no connection {name}"))
+            .hint(format!("`{}` shows those that there are", context.command("connections list")))
+    })
+}
+
+fn authorize_again(context: &Context, arguments: &AuthorizeArguments) -> Result<Exit, Failure> {
+    let NameArguments { source, name } = &arguments.named;
+    let body = json!({ "source": source, "name": name, "again": true });
+    let answer = authorize::run(context, body, &arguments.oauth)?;
+    context.output.answer(&answer, |view, style| {
+        let name = format!("{}/{}", field(view, "source"), field(view, "name"));
+        format!("authorized {}: {}", style.bold(&name), joined(&view["oauth"], "scopes"))
+    })?;
+    hint_check(context, &answer.value);
     Ok(Exit::Ok)
 }
 

@@ -2,13 +2,15 @@
 //! auth methods, the values never enter it.
 
 use std::fmt;
+use std::sync::Arc;
 
-use http::{HeaderName, HeaderValue, Request};
+use futures::future::BoxFuture;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use url::Url;
 
+use super::Origin;
+use super::place::{PlaceError, Sealing};
 use super::redact::Redactor;
-use super::{HOST_HEADERS, Origin};
+use super::sign::Signing;
 
 /// A value that is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,6 +50,10 @@ pub enum Location {
     Query,
     /// A cookie.
     Cookie,
+    /// The placeholder `{name}` in the URL's path.
+    Path,
+    /// A field of a form in the body.
+    Form,
 }
 
 /// One value and its place.
@@ -55,19 +61,32 @@ pub enum Location {
 pub struct Placement {
     /// Where.
     pub location: Location,
-    /// The header's, parameter's or cookie's name.
+    /// The name of the header, parameter, cookie, placeholder or field.
     pub name: String,
     /// The whole value, its template filled: `Bearer …`.
     pub value: Secret,
 }
 
 /// One auth method of a connection, ready to be placed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CredentialMethod {
     /// The auth method's id.
     pub id: String,
     /// Its placements.
     pub placements: Vec<Placement>,
+    /// What signs the request once everything is placed.
+    pub signing: Option<Signing>,
+}
+
+/// Asks for a credential that is newer than the one that an upstream refused;
+/// none where there is none to be had.
+#[derive(Clone)]
+pub struct Renewal(pub Arc<dyn Fn() -> BoxFuture<'static, Option<Credential>> + Send + Sync>);
+
+impl fmt::Debug for Renewal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Renewal")
+    }
 }
 
 /// What a connection gives a tool call.
@@ -83,6 +102,8 @@ pub struct Credential {
     pub default_methods: Vec<String>,
     /// Every secret value in it, to be found in what comes back.
     pub secrets: Vec<Secret>,
+    /// How to get a newer one; none where its values do not age.
+    pub renewal: Option<Renewal>,
 }
 
 impl Credential {
@@ -96,69 +117,23 @@ impl Credential {
         Redactor::new(plain.chain(encoded.iter().map(String::as_str)))
     }
 
-    /// Places the named methods' values, the tool's own where none are named.
-    pub(crate) fn place<B>(
-        &self,
-        url: &mut Url,
-        request: &mut Request<B>,
-        named: Option<&[String]>,
-    ) -> Result<(), PlaceError> {
+    /// Places the named methods' values, the tool's own where none are named;
+    /// then signs.
+    pub(crate) fn place(&self, request: &mut Sealing, named: Option<&[String]>) -> Result<(), PlaceError> {
         let ids = named.unwrap_or(&self.default_methods);
-        for id in ids {
-            let method = self.methods.iter().find(|method| method.id == *id);
-            let method = method.ok_or_else(|| PlaceError::Unknown(id.clone()))?;
-            for placement in &method.placements {
-                placement.place(url, request)?;
-            }
+        let methods: Vec<&CredentialMethod> = ids
+            .iter()
+            .map(|id| {
+                let method = self.methods.iter().find(|method| method.id == *id);
+                method.ok_or_else(|| PlaceError::Unknown(id.clone()))
+            })
+            .collect::<Result<_, _>>()?;
+        for placement in methods.iter().flat_map(|method| &method.placements) {
+            request.place(placement)?;
+        }
+        for signing in methods.iter().filter_map(|method| method.signing.as_ref()) {
+            request.sign(signing)?;
         }
         Ok(())
     }
-}
-
-/// Why a credential was not placed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PlaceError {
-    #[error("the connection has no auth method {0:?}")]
-    Unknown(String),
-    #[error("{0:?} can't be a header that a credential is placed into")]
-    Name(String),
-    #[error("the value for {0:?} holds characters that a header can't carry")]
-    Value(String),
-}
-
-impl Placement {
-    fn place<B>(&self, url: &mut Url, request: &mut Request<B>) -> Result<(), PlaceError> {
-        let value = self.value.expose();
-        match self.location {
-            Location::Header => {
-                let refused = || PlaceError::Name(self.name.clone());
-                let name = HeaderName::try_from(&self.name).map_err(|_| refused())?;
-                if HOST_HEADERS.contains(&name.as_str())
-                    && !matches!(name.as_str(), "authorization" | "proxy-authorization")
-                {
-                    return Err(refused());
-                }
-                request.headers_mut().insert(name, sensitive(&self.name, value)?);
-            }
-            Location::Query => {
-                url.query_pairs_mut().append_pair(&self.name, value);
-            }
-            Location::Cookie => {
-                let cookie = format!("{}={}", self.name, utf8_percent_encode(value, NON_ALPHANUMERIC));
-                let joined =
-                    match request.headers().get(http::header::COOKIE).and_then(|old| old.to_str().ok()) {
-                        Some(old) => format!("{old}; {cookie}"),
-                        None => cookie,
-                    };
-                request.headers_mut().insert(http::header::COOKIE, sensitive(&self.name, &joined)?);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn sensitive(name: &str, value: &str) -> Result<HeaderValue, PlaceError> {
-    let mut value = HeaderValue::from_str(value).map_err(|_| PlaceError::Value(name.to_owned()))?;
-    value.set_sensitive(true);
-    Ok(value)
 }

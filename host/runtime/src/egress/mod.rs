@@ -3,15 +3,18 @@
 //! Canonicalise → pinned or granted origin → safe method where a read was
 //! promised → credential placed → name resolved once, special addresses
 //! refused → pooled client → bounded, decompressed, redacted, recorded.
-//! Redirects are never followed.
+//! Redirects are never followed. A 401 to a credential that ages has it renewed
+//! and the request sent once more.
 
 mod address;
 mod body;
 mod connect;
 mod credential;
 mod origin;
+mod place;
 mod redact;
 mod scope;
+mod sign;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +24,7 @@ use bytes::Bytes;
 use executor_telemetry::Span;
 use executor_telemetry::metrics::{OriginMetrics, metrics};
 use executor_telemetry::spans::names;
-use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
@@ -30,9 +33,12 @@ use url::Url;
 
 pub(crate) use body::{Body, BodyError, IDLE_TIMEOUT};
 use connect::{ConnectError, Connector};
-pub use credential::{Credential, CredentialMethod, Location, Placement, Secret};
+pub use credential::{Credential, CredentialMethod, Location, Placement, Renewal, Secret};
 pub use origin::{HostPort, Origin, OriginError};
+use place::Sealing;
+use redact::Redactor;
 pub use scope::{Capture, MethodRule, Observer, RequestPreview, RequestRecord, Scope};
+pub use sign::Signing;
 
 /// Time that an upstream has to begin its answer.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(110);
@@ -43,16 +49,19 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(180);
 /// Bytes of a URL, before a credential is placed into it.
 const URL_BYTES: usize = 32 * 1024;
 
+/// Characters of a challenge that are kept.
+const CHALLENGE_CHARS: usize = 1_000;
+
 /// Connections that stay open to one origin.
 const IDLE_CONNECTIONS: usize = 32;
 
 /// Headers that a guest may not set: they belong to the connection, or to
-/// the credential.
-pub(crate) const HOST_HEADERS: [&str; 13] = [
+/// the credential. `cookie` is not among them, since APIs take parameters by
+/// it; a credential's cookies replace a guest's of the same name.
+pub(crate) const HOST_HEADERS: [&str; 12] = [
     "authorization",
     "connection",
     "content-length",
-    "cookie",
     "expect",
     "host",
     "keep-alive",
@@ -176,19 +185,42 @@ impl Egress {
         if scope.captures(&method) {
             return Err(scope.capture(&outgoing, &method, &url));
         }
-        let sent_bytes = outgoing.body.len();
-        let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut outgoing.body))));
-        *request.headers_mut() = headers;
-        let sending = Sending::new(scope, &method, &origin, url.path());
-        if let Some(credential) = scope.credential_for(&origin) {
+        let body = Bytes::from(std::mem::take(&mut outgoing.body));
+        let request = Sealing { method, url, headers, body };
+        let named = outgoing.auth.as_deref();
+        let credential = scope.credential_for(&origin);
+        let answer = self.send_once(scope, &origin, request.clone(), credential.as_ref(), named).await?;
+        if answer.status != 401 {
+            return Ok(answer);
+        }
+        match scope.renewed(&origin, named).await {
+            Some(renewed) => self.send_once(scope, &origin, request, Some(&renewed), named).await,
+            None => Ok(answer),
+        }
+    }
+
+    async fn send_once(
+        &self,
+        scope: &Scope,
+        origin: &Origin,
+        mut request: Sealing,
+        credential: Option<&Credential>,
+        named: Option<&[String]>,
+    ) -> Result<Answer, EgressError> {
+        let sending = Sending::new(scope, &request.method, origin, request.url.path());
+        if let Some(credential) = credential {
             credential
-                .place(&mut url, &mut request, outgoing.auth.as_deref())
+                .place(&mut request, named)
                 .map_err(|error| EgressError::new("invalid-request", error.to_string()))?;
         }
+        let Sealing { method, url, headers, body } = request;
+        sending.metrics.sent(body.len());
+        let mut request = Request::new(Full::new(body));
+        *request.headers_mut() = headers;
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri(&url)?;
-        sending.metrics.sent(sent_bytes);
-        let result = self.exchange(scope, &method, request, &sending.metrics).await;
+        let redactor = credential.map(Credential::redactor).unwrap_or_default();
+        let result = self.exchange(scope, &method, request, redactor, &sending.metrics).await;
         sending.ended(&result);
         result
     }
@@ -210,15 +242,32 @@ impl Egress {
             headers: vec![("accept".into(), accept.into()), ("user-agent".into(), b"executor".to_vec())],
             ..Outgoing::default()
         };
+        self.ask(scope, outgoing, limit, FETCH_TIMEOUT).await
+    }
+
+    /// Sends a request of the host's own and reads its answer as far as
+    /// `limit` bytes.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`], and when the whole takes longer than `timeout`.
+    pub async fn ask(
+        &self,
+        scope: &Scope,
+        outgoing: Outgoing,
+        limit: usize,
+        timeout: Duration,
+    ) -> Result<Fetched, EgressError> {
+        let safe = matches!(outgoing.method.as_str(), "GET" | "HEAD" | "OPTIONS");
         let whole = async {
             let mut answer = self.send(scope, outgoing).await?;
             let body = answer.body.read_all(limit).await.map_err(body_error)?;
             Ok((answer, body))
         };
-        let slow = |_| {
-            EgressError::retryable("timeout", format!("no document within {} s", FETCH_TIMEOUT.as_secs()))
+        let slow = |_| EgressError {
+            retryable: safe,
+            ..EgressError::new("timeout", format!("no whole answer within {} s", timeout.as_secs()))
         };
-        let (answer, body) = tokio::time::timeout(FETCH_TIMEOUT, whole).await.map_err(slow)??;
+        let (answer, body) = tokio::time::timeout(timeout, whole).await.map_err(slow)??;
         let headers = answer.headers.iter().map(|(name, value)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         });
@@ -230,6 +279,7 @@ impl Egress {
         scope: &Scope,
         method: &Method,
         request: Request<Full<Bytes>>,
+        redactor: Redactor,
         metrics: &Arc<OriginMetrics>,
     ) -> Result<Answer, EgressError> {
         let client = self.client(scope);
@@ -246,7 +296,6 @@ impl Egress {
             }
         };
         let (parts, incoming) = response.into_parts();
-        let redactor = scope.redactor();
         let mut headers = parts.headers;
         headers.remove(SET_COOKIE);
         for value in headers.values_mut() {
@@ -296,6 +345,7 @@ impl<'a> Sending<'a> {
             path: path.to_owned(),
             status: None,
             error: Some("dropped"),
+            challenge: None,
             duration_us: 0,
         };
         let metrics = metrics().egress.origin(&record.origin);
@@ -306,8 +356,18 @@ impl<'a> Sending<'a> {
         if let Some(record) = &mut self.record {
             record.status = result.as_ref().ok().map(|answer| answer.status);
             record.error = result.as_ref().err().map(|error| error.code);
+            record.challenge = result.as_ref().ok().and_then(challenge);
         }
     }
+}
+
+/// What an upstream says that it wants instead (RFC 9110, section 11.6.1).
+fn challenge(answer: &Answer) -> Option<String> {
+    if !matches!(answer.status, 401 | 403) {
+        return None;
+    }
+    let value = answer.headers.get(WWW_AUTHENTICATE)?.to_str().ok()?;
+    Some(value.chars().take(CHALLENGE_CHARS).collect())
 }
 
 impl Drop for Sending<'_> {

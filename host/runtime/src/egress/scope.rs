@@ -7,8 +7,7 @@ use executor_telemetry::Place;
 use http::Method;
 use url::Url;
 
-use super::redact::Redactor;
-use super::{Credential, EgressError, HostPort, Origin, Outgoing};
+use super::{Credential, EgressError, HostPort, Location, Origin, Outgoing};
 
 /// Requests that one call may make.
 const REQUESTS: usize = 1_000;
@@ -64,6 +63,8 @@ pub struct RequestRecord {
     pub status: Option<u16>,
     /// Why there was none.
     pub error: Option<&'static str>,
+    /// What a 401 or 403 says that it wants: the header `WWW-Authenticate`.
+    pub challenge: Option<String>,
     /// From the first byte out to the answer's headers, in microseconds.
     pub duration_us: u64,
 }
@@ -97,6 +98,8 @@ pub struct Scope {
 struct ScopeState {
     requests: AtomicUsize,
     captured: Mutex<Option<RequestPreview>>,
+    /// What the credential was renewed to, for the requests that follow.
+    renewed: Mutex<Option<Credential>>,
 }
 
 impl Scope {
@@ -149,12 +152,22 @@ impl Scope {
     }
 
     /// The credential, where it may travel to this origin.
-    pub(super) fn credential_for(&self, origin: &Origin) -> Option<&Credential> {
-        self.credential.as_ref().filter(|credential| credential.origins.contains(origin))
+    pub(super) fn credential_for(&self, origin: &Origin) -> Option<Credential> {
+        let renewed = self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let credential = renewed.or_else(|| self.credential.clone());
+        credential.filter(|credential| credential.origins.contains(origin))
     }
 
-    pub(super) fn redactor(&self) -> Redactor {
-        self.credential.as_ref().map(Credential::redactor).unwrap_or_default()
+    /// The credential after its upstream refused it; none where it can't be
+    /// renewed, or was not placed.
+    pub(super) async fn renewed(&self, origin: &Origin, named: Option<&[String]>) -> Option<Credential> {
+        let placed = self.credential_for(origin)?;
+        if named.is_some_and(<[String]>::is_empty) {
+            return None;
+        }
+        let renewed = placed.renewal.as_ref()?.0().await?;
+        *self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(renewed.clone());
+        Some(renewed).filter(|credential| credential.origins.contains(origin))
     }
 
     pub(super) fn captures(&self, method: &Method) -> bool {
@@ -179,7 +192,7 @@ impl Scope {
 
     fn shown_url(&self, url: &Url) -> String {
         let mut url = url.clone();
-        for placement in self.placements(&url, super::Location::Query) {
+        for placement in self.placements(&url, Location::Query) {
             url.query_pairs_mut().append_pair(&placement.0, &placement.1);
         }
         url.to_string()
@@ -191,15 +204,15 @@ impl Scope {
             .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
             .collect();
         if let Ok(url) = Url::parse(&outgoing.url) {
-            headers.extend(self.placements(&url, super::Location::Header));
-            headers.extend(self.placements(&url, super::Location::Cookie));
+            headers.extend(self.placements(&url, Location::Header));
+            headers.extend(self.placements(&url, Location::Cookie));
         }
         headers
     }
 
     /// Names of what the credential would place, with the connection's name
     /// instead of the value.
-    fn placements(&self, url: &Url, location: super::Location) -> Vec<(String, String)> {
+    fn placements(&self, url: &Url, location: Location) -> Vec<(String, String)> {
         let credential = Origin::of(url).ok().and_then(|origin| self.credential_for(&origin));
         let Some(credential) = credential else {
             return Vec::new();

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use executor_control::{AddConnection, Capability, ConnectionCheck, ConnectionView, PageQuery};
+use executor_control::{
+    AddConnection, Capability, ConnectionCheck, ConnectionView, PageQuery, SetConnection,
+};
 
-use super::decode::{Creation, Nothing, Parameters, Segments, Who};
+use super::decode::{Creation, Json, Nothing, Parameters, Segments, Who};
 use super::encode::{Answer, created, nothing, ok};
 use super::route::Need;
 use super::{App, Route};
@@ -27,6 +29,13 @@ pub(super) fn routes() -> Vec<Route> {
             check,
         )
         .gives::<ConnectionCheck>(StatusCode::OK),
+        Route::post(
+            "/v1/workspaces/{workspace}/connections/{source}/{name}/values",
+            "Give a connection other values",
+            set,
+        )
+        .takes::<SetConnection>()
+        .gives::<ConnectionView>(StatusCode::OK),
         Route::delete(
             "/v1/workspaces/{workspace}/connections/{source}/{name}",
             "Remove a connection and its values",
@@ -61,6 +70,15 @@ async fn check(
     _: Nothing,
 ) -> Answer {
     ok(&app.control.workspace(&caller, &workspace)?.check_connection(&caller, &source, &name).await?)
+}
+
+async fn set(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source, name)): Segments<(String, String, String)>,
+    Json(request): Json<SetConnection>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.set_connection(&caller, &source, &name, request).await?)
 }
 
 async fn remove(

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use executor_control::{AskHandoff, Capability, HandoffForm, HandoffView, Problem};
+use executor_control::{
+    AskHandoff, AuthorizationView, Capability, Fulfilled, HandoffForm, HandoffView, Problem,
+};
 
 use super::decode::{Json, Segments, Small, Who};
 use super::encode::{Answer, created};
@@ -55,8 +57,9 @@ async fn fulfil(
     Segments(secret): Segments<String>,
     Small { value: variables, .. }: Small<BTreeMap<String, String>>,
 ) -> Response {
-    match app.control.fulfil_handoff(&secret, variables).await {
-        Ok(connection) => {
+    match app.control.fulfil_handoff(&secret, &app.public, variables).await {
+        Ok(Fulfilled::Authorize(begun)) => page(StatusCode::OK, TITLE, onward(&begun)),
+        Ok(Fulfilled::Connected(connection)) => {
             let body = Html::new()
                 .raw("<p>")
                 .text(&connection.source)
@@ -73,6 +76,26 @@ async fn fulfil(
             Err(problem) => closed(problem),
         },
     }
+}
+
+/// Where the person goes on: a link, since a form may lead to no other site.
+fn onward(begun: &AuthorizationView) -> Html {
+    let mut endpoints = Html::new();
+    for place in
+        begun.endpoints.authorization.iter().chain(&begun.endpoints.token).chain(&begun.endpoints.device)
+    {
+        endpoints = endpoints.raw("<li>").text(place).raw("</li>");
+    }
+    let mut body = Html::new()
+        .raw("<p>The connection is pinned to these endpoints:</p><ul>")
+        .and(endpoints)
+        .raw("</ul>");
+    if let Some(code) = &begun.user_code {
+        body = body.raw("<p>Enter this code there: <b>").text(code).raw("</b></p>");
+    }
+    body.raw("<p><a rel=\"noreferrer\" href=\"")
+        .text(begun.url.as_deref().unwrap_or_default())
+        .raw("\">Go on to sign in</a></p>")
 }
 
 fn closed(problem: Problem) -> Response {
@@ -92,11 +115,19 @@ fn asked(form: &HandoffForm, secret: &str, wrong: Option<&str>) -> Html {
         origins = origins.raw("<li>").text(origin).raw("</li>");
     }
     let mut fields = Html::new();
-    for variable in &form.method.variables {
+    if form.method.oauth {
+        fields = fields
+            .raw("<p>You will sign in at its authorization server. Where that one wants it, name the application that you registered there:</p>")
+            .raw("<label>Client id, if you have one<input autocomplete=\"off\" maxlength=\"4096\" name=\"client_id\"></label>")
+            .raw("<label>Client secret, if it has one<input autocomplete=\"off\" maxlength=\"4096\" name=\"client_secret\" type=\"password\"></label>");
+    }
+    let values = form.method.variables.iter().filter(|_| !form.method.oauth);
+    for variable in values {
         fields = fields
             .raw("<label>")
             .text(&variable.label)
-            .raw("<input required autocomplete=\"off\" maxlength=\"65536\" name=\"")
+            .raw(if variable.optional { "<input" } else { "<input required" })
+            .raw(" autocomplete=\"off\" maxlength=\"65536\" name=\"")
             .text(&variable.name)
             .raw(if variable.secret { "\" type=\"password\"></label>" } else { "\"></label>" });
     }

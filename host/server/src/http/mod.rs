@@ -2,6 +2,7 @@
 
 mod accounts;
 mod audit;
+mod authorizations;
 mod components;
 mod connections;
 mod decode;
@@ -71,6 +72,7 @@ fn routes() -> Vec<Route> {
         workspaces::routes(),
         sources::routes(),
         connections::routes(),
+        authorizations::routes(),
         handoffs::routes(),
         tools::routes(),
         executions::routes(),

@@ -26,6 +26,8 @@ pub struct ConnectionRow {
     pub origins: Vec<String>,
     /// Whether it can be used.
     pub state: String,
+    /// What was authorized by OAuth, as JSON; none where it was not.
+    pub oauth: Option<String>,
     /// When it was added.
     pub created_ms: i64,
 }
@@ -39,7 +41,7 @@ impl Workspace {
         self.write("adding a connection", move |connection| {
             let source = sources::number(connection, &row.source)?;
             let sql = "INSERT OR REPLACE INTO connections (source, name, methods, variables,
-                origins, state, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                origins, state, oauth, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
             let params = params![
                 source,
                 row.name,
@@ -47,6 +49,7 @@ impl Workspace {
                 json(&row.variables),
                 json(&row.origins),
                 row.state,
+                row.oauth,
                 row.created_ms
             ];
             sql::execute(connection, sql, params)?;
@@ -63,7 +66,7 @@ impl Workspace {
         let read = || {
             self.read("listing connections", |connection| {
                 let sql = "SELECT sources.name, connections.name, methods, variables,
-                    connections.origins, state, connections.created_ms
+                    connections.origins, state, oauth, connections.created_ms
                     FROM connections JOIN sources ON sources.id = connections.source
                     WHERE ?1 IS NULL OR sources.name = ?1
                     ORDER BY sources.name, connections.name";
@@ -109,7 +112,7 @@ impl Workspace {
 }
 
 const ONE: &str = "SELECT sources.name, connections.name, methods, variables, connections.origins,
-    state, connections.created_ms
+    state, oauth, connections.created_ms
     FROM connections JOIN sources ON sources.id = connections.source
     WHERE sources.name = ?1 AND connections.name = ?2";
 
@@ -121,6 +124,7 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ConnectionRow, Fau
         variables: row.json()?,
         origins: row.json()?,
         state: row.get()?,
+        oauth: row.get()?,
         created_ms: row.get()?,
     })
 }

@@ -5,7 +5,10 @@ use crate::once;
 use crate::writer::SyncPolicy;
 
 pub(super) const PLAN: Plan =
-    Plan { steps: &[FORMAT_1, once::TABLE], page_bytes: 8192, sync: SyncPolicy::Always };
+    Plan { steps: &[FORMAT_1, once::TABLE, OAUTH], page_bytes: 8192, sync: SyncPolicy::Always };
+
+/// What a person authorized a connection for.
+const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

@@ -90,6 +90,7 @@ fn connection(source: &str, name: &str) -> ConnectionRow {
         variables: vec![("token".to_owned(), SecretId::new(1, [1; 8]))],
         origins: vec!["https://api.example.com".to_owned()],
         state: "ready".to_owned(),
+        oauth: None,
         created_ms: 7,
     }
 }

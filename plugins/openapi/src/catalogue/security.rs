@@ -39,6 +39,8 @@ pub(crate) struct Security<'d> {
     /// Parameters that carry credentials, which the host places.
     placed: Vec<(Place, String)>,
     root: Option<&'d Value>,
+    /// What the API is called in signatures of AWS, where the document says it.
+    service: Option<String>,
     /// What every operation takes that says nothing, where the document says
     /// nothing anywhere.
     fallback: Vec<Vec<String>>,
@@ -64,6 +66,9 @@ impl<'d> Security<'d> {
     ) -> Self {
         let mut security =
             Self { root: root.get("security").filter(|list| list.is_array()), ..Self::default() };
+        let info = |key: &str| root.pointer(&format!("/info/{key}")).and_then(Value::as_str);
+        security.service =
+            info("x-aws-signingName").or(info("x-serviceName")).map(|name| sanitised(name, 64));
         let schemes = root.pointer("/components/securitySchemes").and_then(Value::as_object);
         let older = root.get("securityDefinitions").and_then(Value::as_object);
         for (name, scheme) in schemes.or(older).into_iter().flatten().take(MAX_SCHEMES) {
@@ -119,9 +124,7 @@ impl<'d> Security<'d> {
             .filter(|text| !text.is_empty())
             .map(|text| json!({"description": line(text, 300)}));
         let made = match text("type") {
-            "apiKey" if text("x-amazon-apigateway-authtype").eq_ignore_ascii_case("awsSigv4") => {
-                Ok(self.sigv4(&id))
-            }
+            "apiKey" if is_sigv4(text("x-amazon-apigateway-authtype")) => Ok(self.sigv4(&id)),
             "apiKey" => self.api_key(&id, text("in"), text("name")),
             "http" => self.http(&id, text("scheme")),
             "oauth2" => oauth(&id, scheme, url),
@@ -177,15 +180,19 @@ impl<'d> Security<'d> {
             self.placed.push((Place::Header, part.to_owned()));
             self.placed.push((Place::Query, part.to_owned()));
         }
-        let config = json!({
+        let mut config = json!({
             "placements": [],
             "variables": [
                 {"name": "access_key_id", "label": "Access key id", "secret": false},
                 {"name": "secret_access_key", "label": "Secret access key", "secret": true},
-                {"name": "session_token", "label": "Session token", "secret": true},
-                {"name": "region", "label": "Region", "secret": false},
+                {"name": "session_token", "label": "Session token", "secret": true, "optional": true},
+                {"name": "region", "label": "Region", "secret": false, "optional": true},
+                {"name": "service", "label": "Service", "secret": false, "optional": true},
             ],
         });
+        if let Some(service) = &self.service {
+            config["service"] = json!(service);
+        }
         method(id, "aws-sigv4", "AWS signature", &config, None)
     }
 
@@ -197,7 +204,7 @@ impl<'d> Security<'d> {
                     "placements": [],
                     "variables": [
                         {"name": "username", "label": "User name", "secret": false},
-                        {"name": "password", "label": "Password", "secret": true},
+                        {"name": "password", "label": "Password", "secret": true, "optional": true},
                     ],
                 });
                 Ok(method(id, "http-basic", "User name and password", &config, None))
@@ -286,6 +293,11 @@ impl Required {
             }
         }
     }
+}
+
+/// Of the API Gateway, and as published descriptions of S3 have it.
+fn is_sigv4(authtype: &str) -> bool {
+    authtype.eq_ignore_ascii_case("awsSigv4") || authtype.eq_ignore_ascii_case("awsS3")
 }
 
 fn method(id: &str, kind: &str, label: &str, config: &Value, meta: Option<String>) -> AuthMethod {

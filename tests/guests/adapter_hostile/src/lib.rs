@@ -25,6 +25,7 @@ mod catalogue;
 mod context;
 mod exhaustion;
 mod garbage;
+mod memory;
 mod probing;
 mod questions;
 mod requests;
@@ -110,6 +111,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     row("private_addresses", "sends to private and special ranges", Anywhere(requests::private)),
     row("userinfo_urls", "hides the origin behind user info (`port`)", Anywhere(requests::userinfo)),
     row("odd_urls", "sends URLs that parsers disagree on, and other schemes", Anywhere(requests::odd_urls)),
+    row("search_memory", "looks for a secret in all the memory it has", Anywhere(memory::search)),
     row("own_credentials", "sets authorization, cookie, host and the like itself", Anywhere(requests::own_credentials)),
     row("framing_headers", "sets content-length, transfer-encoding, connection and the like", Anywhere(requests::framing_headers)),
     row("crlf_headers", "puts CR, LF and NUL into header names and values", Anywhere(requests::crlf_headers)),

@@ -1,0 +1,764 @@
+//! A person authorizes a connection: begun here, answered in a browser, on
+//! another device, or not at all where the client is its own owner.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use executor_store::{ConnectionName, Digest, SecretId, SourceRow};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+use utoipa::ToSchema;
+
+use super::answer::{Refusal, shown};
+use super::config::OauthConfig;
+use super::discover::Discovered;
+use super::exchange::{KnownClient, refused};
+use super::grant::{Client, Endpoints, Flow, Grant, Tokens};
+use super::pending::{Entry, LIFETIME_MS, Open};
+use crate::auth::AuthMethod;
+use crate::caller::Caller;
+use crate::clock::rfc3339;
+use crate::connections::{ConnectionView, DEFAULT};
+use crate::control::Control;
+use crate::policies::random;
+use crate::problem::{Problem, ProblemKind};
+use crate::workspace::Workspace;
+
+/// Parameters that are the host's own.
+const RESERVED: [&str; 9] = [
+    "client_id",
+    "client_secret",
+    "code_challenge",
+    "code_challenge_method",
+    "redirect_uri",
+    "resource",
+    "response_type",
+    "scope",
+    "state",
+];
+
+/// Servers that give a refresh token only where they are asked in a way of
+/// their own.
+const OFFLINE_PARAMETERS: [(&str, &[(&str, &str)]); 1] =
+    [("accounts.google.com", &[("access_type", "offline"), ("prompt", "consent")])];
+
+/// What a person chooses of OAuth; the rest is found out.
+#[derive(Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OauthChoices {
+    /// The flow; by default the first that the source offers.
+    pub flow: Option<Flow>,
+    /// An application that the person registered.
+    pub client_id: Option<String>,
+    /// Its secret, where it has one.
+    pub client_secret: Option<String>,
+    /// Where a document describes executor as a client, for servers that take
+    /// one (an https URL).
+    pub client_metadata_url: Option<String>,
+    /// The scopes; by default those that the source's tools name.
+    pub scopes: Option<Vec<String>>,
+    /// Where the answer goes; by default the daemon itself. One that the
+    /// browser can't reach is for pasting.
+    pub redirect_uri: Option<String>,
+    /// More parameters of the authorization request, such as `audience`.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// An authorization to begin.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BeginAuthorization {
+    /// The source.
+    pub source: String,
+    /// The connection's name; `default` by default.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The auth methods, one of them by OAuth; the only one by default.
+    #[serde(default)]
+    pub methods: Option<Vec<String>>,
+    /// Values of the other methods.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+    /// Whether the connection exists, and is authorized anew as it is pinned.
+    #[serde(default)]
+    pub again: bool,
+    /// What is chosen of OAuth.
+    #[serde(default)]
+    pub oauth: OauthChoices,
+}
+
+/// What a person brought back from the authorization server.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FinishAuthorization {
+    /// The address that the browser ended at, or the code in it.
+    pub address: String,
+}
+
+/// What an authorization server sends the browser back with.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Callback {
+    /// Which authorization it is about.
+    pub state: String,
+    /// The code, where the person consented.
+    pub code: Option<String>,
+    /// Why there is none.
+    pub error: Option<String>,
+    /// The same in words.
+    pub error_description: Option<String>,
+    /// Who sends it (RFC 9207).
+    pub iss: Option<String>,
+}
+
+/// How an authorization stands.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AuthorizationView {
+    /// Its id.
+    pub id: String,
+    /// The source.
+    pub source: String,
+    /// The connection's name.
+    pub name: String,
+    /// `waiting`, `connected` or `failed`.
+    pub status: &'static str,
+    /// The flow.
+    pub flow: Flow,
+    /// The endpoints that the connection is pinned to.
+    pub endpoints: Endpoints,
+    /// The origins that its tokens may travel to.
+    pub origins: Vec<String>,
+    /// The scopes that are asked for.
+    pub scopes: Vec<String>,
+    /// As which client.
+    pub client_id: String,
+    /// The page on which a person consents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The code that a person enters there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_code: Option<String>,
+    /// When it is good no more.
+    pub expires_at: String,
+    /// The connection, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionView>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<AuthorizationError>,
+}
+
+/// Why an authorization failed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AuthorizationError {
+    /// A stable code.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl AuthorizationView {
+    pub(super) fn is_waiting(&self) -> bool {
+        self.status == "waiting"
+    }
+
+    pub(super) fn connected(&mut self, connection: ConnectionView) {
+        self.status = "connected";
+        self.connection = Some(connection);
+    }
+
+    pub(super) fn fail(&mut self, problem: &Problem) {
+        self.status = "failed";
+        self.error = Some(AuthorizationError {
+            code: problem.code.clone(),
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
+        });
+    }
+}
+
+/// A connection that is to be.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub(super) source: SourceRow,
+    pub(super) name: ConnectionName,
+    pub(super) methods: Vec<String>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) grant: Grant,
+    pub(super) client: KnownClient,
+    /// Whether the connection exists already.
+    pub(super) again: bool,
+}
+
+impl Workspace {
+    /// Begins to authorize a connection. `base` is where the daemon listens.
+    ///
+    /// # Errors
+    /// When the source offers no OAuth, its endpoints can't be found, or a
+    /// client has to be named.
+    pub async fn begin_authorization(
+        &self,
+        caller: &Caller,
+        base: &str,
+        request: BeginAuthorization,
+    ) -> Result<AuthorizationView, Problem> {
+        let redirect = redirect(base, request.oauth.redirect_uri.as_deref())?;
+        let choices = request.oauth.clone();
+        if let Some(name) = choices.parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
+            return Err(Problem::invalid(format!("{name:?} is the host's own parameter")));
+        }
+        let (draft, found) = self.draft(request, &redirect).await?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).expect("the operating system gives randomness");
+        let view = self.waiting(hex::encode(id), &draft);
+        match draft.grant.flow {
+            Flow::ClientCredentials => {
+                let connection = self.own(caller, draft).await?;
+                let mut view = view;
+                view.connected(connection);
+                Ok(view)
+            }
+            Flow::DeviceCode => self.begin_device(caller, draft, view).await,
+            Flow::AuthorizationCode => self.begin_code(caller, draft, view, &found, redirect, &choices),
+        }
+    }
+
+    /// How an authorization stands.
+    ///
+    /// # Errors
+    /// When there is none of that id.
+    pub fn authorization(&self, id: &str) -> Result<AuthorizationView, Problem> {
+        self.shared.pending.view(self.name.as_str(), id, self.shared.now_ms())
+    }
+
+    /// Gives an authorization up.
+    ///
+    /// # Errors
+    /// When there is none of that id.
+    pub fn cancel_authorization(&self, id: &str) -> Result<(), Problem> {
+        self.shared.pending.remove(self.name.as_str(), id)
+    }
+
+    /// Ends an authorization with what a person copied from the browser.
+    ///
+    /// # Errors
+    /// When it holds no code, belongs to another authorization, or the code is
+    /// not taken.
+    pub async fn finish_authorization(
+        &self,
+        id: &str,
+        request: FinishAuthorization,
+    ) -> Result<AuthorizationView, Problem> {
+        self.authorization(id)?;
+        let pasted = pasted(&request.address)?;
+        if !pasted.state.is_empty() && !self.shared.pending.has_state(id, &pasted.state) {
+            return Err(Problem::invalid("this address is of another authorization")
+                .hint("copy the one at which the browser ended after the last link was opened"));
+        }
+        let (_, caller, open) = self.shared.pending.take(id, self.shared.now_ms())?;
+        self.answered(id, caller, open, pasted).await?;
+        self.authorization(id)
+    }
+
+    async fn draft(
+        &self,
+        request: BeginAuthorization,
+        redirect: &str,
+    ) -> Result<(Draft, Discovered), Problem> {
+        let source = self.known_source(&request.source)?;
+        if request.again {
+            return self.draft_again(source, request);
+        }
+        let name = request.name.as_deref().unwrap_or(DEFAULT);
+        let name = self.free_connection(&source, name)?;
+        let (methods, method) = self.oauth_methods(&source, &request)?;
+        let (id, config) = (method.id.clone(), method.oauth().clone());
+        let flow = chosen_flow(&config, request.oauth.flow, &id)?;
+        let servers = self.servers(&source.allowed_hosts);
+        let found = servers.discover(&config, flow).await?;
+        check_pkce(&config, &found, flow)?;
+        let client = servers.client(&found, &request.oauth, flow, redirect).await?;
+        if flow == Flow::ClientCredentials && client.secret.is_none() {
+            return Err(Problem::new(
+                ProblemKind::Unprocessable,
+                "client-needed",
+                "client credentials are an id and a secret, and there is no secret",
+            )
+            .hint("give --client-secret -"));
+        }
+        let scopes = match &request.oauth.scopes {
+            Some(scopes) => scopes.clone(),
+            None => self.default_scopes(&source.name, &id, &config, &found, flow)?,
+        };
+        let secret = client.secret.as_ref().map(|_| self.secret_id());
+        let grant = Grant {
+            method: id,
+            flow,
+            endpoints: found.endpoints.clone(),
+            client: Client { id: client.id.clone(), auth: client.auth, secret },
+            resource: found.resource.clone(),
+            scopes,
+            tokens: self.secret_id(),
+        };
+        let variables = request.variables;
+        Ok((Draft { source, name, methods, variables, grant, client, again: false }, found))
+    }
+
+    /// What was pinned stays as it is; scopes may be added.
+    fn draft_again(
+        &self,
+        source: SourceRow,
+        request: BeginAuthorization,
+    ) -> Result<(Draft, Discovered), Problem> {
+        let row = self.known_connection(&request.source, request.name.as_deref().unwrap_or(DEFAULT))?;
+        let mut grant = Grant::read(row.oauth.as_deref()).ok_or_else(|| {
+            Problem::invalid(format!("{}/{} was not made by OAuth", row.source, row.name))
+                .hint("`executor connections set` gives its values anew")
+        })?;
+        for scope in request.oauth.scopes.into_iter().flatten() {
+            if !grant.scopes.contains(&scope) {
+                grant.scopes.push(scope);
+            }
+        }
+        let client = self.grant_client(&grant)?;
+        let (name, methods) = (row.name, row.methods);
+        let found = Discovered { endpoints: grant.endpoints.clone(), ..Discovered::default() };
+        let variables = BTreeMap::new();
+        Ok((Draft { source, name, methods, variables, grant, client, again: true }, found))
+    }
+
+    /// The methods of a new connection, and the one of them by OAuth.
+    fn oauth_methods(
+        &self,
+        source: &SourceRow,
+        request: &BeginAuthorization,
+    ) -> Result<(Vec<String>, AuthMethod), Problem> {
+        let rows = self.store.auth_methods(&source.name)?;
+        let methods: Vec<AuthMethod> = rows.iter().map(AuthMethod::read).collect();
+        let by_oauth: Vec<&AuthMethod> = methods.iter().filter(|method| method.is_oauth()).collect();
+        let named = match &request.methods {
+            Some(named) => named.clone(),
+            None => match by_oauth.as_slice() {
+                [only] => vec![only.id.clone()],
+                [] => {
+                    let known: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
+                    return Err(Problem::new(
+                        ProblemKind::Unprocessable,
+                        "auth-unsupported",
+                        format!("{} offers no OAuth", source.name),
+                    )
+                    .hint(format!("it has: {}", known.join(", "))));
+                }
+                several => {
+                    let known: Vec<&str> = several.iter().map(|method| method.id.as_str()).collect();
+                    return Err(Problem::invalid(format!("{} has several ways to authorize", source.name))
+                        .hint(format!("choose with --auth: {}", known.join(", "))));
+                }
+            },
+        };
+        self.check_other_values(source, &methods, &named, &request.variables)?;
+        let chosen = named.iter().filter_map(|id| by_oauth.iter().find(|method| method.id == *id));
+        let chosen: Vec<&&AuthMethod> = chosen.collect();
+        let [method] = chosen.as_slice() else {
+            return Err(Problem::invalid("a connection is authorized by exactly one method of OAuth"));
+        };
+        let id = method.id.clone();
+        let method = methods.into_iter().find(|method| method.id == id);
+        Ok((named, method.ok_or_else(|| Problem::internal("an auth method went away"))?))
+    }
+
+    fn begin_code(
+        &self,
+        caller: &Caller,
+        draft: Draft,
+        mut view: AuthorizationView,
+        found: &Discovered,
+        redirect: String,
+        choices: &OauthChoices,
+    ) -> Result<AuthorizationView, Problem> {
+        let (state, verifier) = (secret_text(), secret_text());
+        view.url = Some(authorization_url(&draft.grant, &redirect, &state, &verifier, choices)?);
+        let issuer_required =
+            found.metadata.as_ref().is_some_and(|it| it.authorization_response_iss_parameter_supported);
+        let open = Open { draft, verifier, redirect, issuer_required };
+        self.wait(caller, &view, Some(open), Some(&state));
+        Ok(view)
+    }
+
+    pub(super) fn wait(
+        &self,
+        caller: &Caller,
+        view: &AuthorizationView,
+        open: Option<Open>,
+        state: Option<&str>,
+    ) {
+        let now_ms = self.shared.now_ms();
+        let entry = Entry {
+            workspace: self.name.to_string(),
+            caller: caller.clone(),
+            view: view.clone(),
+            open: open.map(Box::new),
+            state: state.map(|state| Digest::of(state.as_bytes())),
+            poll: None,
+            expires_ms: now_ms + LIFETIME_MS,
+        };
+        self.shared.pending.insert(view.id.clone(), entry, now_ms);
+    }
+
+    fn waiting(&self, id: String, draft: &Draft) -> AuthorizationView {
+        AuthorizationView {
+            id,
+            source: draft.source.name.to_string(),
+            name: draft.name.to_string(),
+            status: "waiting",
+            flow: draft.grant.flow,
+            endpoints: draft.grant.endpoints.clone(),
+            origins: draft.source.origins.clone(),
+            scopes: draft.grant.scopes.clone(),
+            client_id: draft.grant.client.id.clone(),
+            url: None,
+            user_code: None,
+            expires_at: rfc3339(self.shared.now_ms() + LIFETIME_MS),
+            connection: None,
+            error: None,
+        }
+    }
+
+    /// The client asks for itself.
+    async fn own(&self, caller: &Caller, draft: Draft) -> Result<ConnectionView, Problem> {
+        let mut client = draft.client.clone();
+        let tokens = self.own_tokens(&draft.source.allowed_hosts, &draft.grant, &mut client).await?;
+        let draft = Draft { client, ..draft };
+        self.connect(caller, draft, tokens).await
+    }
+
+    /// What the authorization server, or a person, brought: the code is
+    /// exchanged by a task of its own, which a browser that goes away does not
+    /// end.
+    async fn answered(
+        &self,
+        id: &str,
+        caller: Caller,
+        open: Box<Open>,
+        callback: Callback,
+    ) -> Result<ConnectionView, Problem> {
+        let (workspace, id) = (self.this(), id.to_owned());
+        let task = tokio::spawn(async move {
+            let outcome = workspace.exchange(&caller, *open, callback).await;
+            workspace.shared.pending.settle(&id, &outcome);
+            outcome
+        });
+        task.await.unwrap_or_else(|_| Err(Problem::internal("the exchange of the code broke")))
+    }
+
+    async fn exchange(
+        &self,
+        caller: &Caller,
+        open: Open,
+        callback: Callback,
+    ) -> Result<ConnectionView, Problem> {
+        let Open { mut draft, verifier, redirect, issuer_required } = open;
+        check_issuer(&draft.grant.endpoints, issuer_required, callback.iss.as_deref())?;
+        let servers = self.servers(&draft.source.allowed_hosts);
+        let url = servers.checked(draft.grant.endpoints.token.as_deref().unwrap_or_default())?;
+        let code = callback.code.filter(|code| !code.is_empty());
+        let Some(code) = code else {
+            let error = callback.error.as_deref().map_or_else(|| "no code".to_owned(), shown);
+            let description = callback.error_description.as_deref().map(shown);
+            return Err(refused(&url, Refusal::Refused { error, description }));
+        };
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", &redirect),
+            ("code_verifier", &verifier),
+        ];
+        fields.extend(draft.grant.resource.as_deref().map(|resource| ("resource", resource)));
+        let tokens = servers
+            .tokens(&url, &mut draft.client, &fields, &draft.grant.scopes)
+            .await
+            .map_err(|refusal| refused(&url, refusal))?;
+        self.connect(caller, draft, tokens).await
+    }
+
+    /// Makes the connection of a draft, or gives it its new tokens.
+    pub(super) async fn connect(
+        &self,
+        caller: &Caller,
+        draft: Draft,
+        tokens: Tokens,
+    ) -> Result<ConnectionView, Problem> {
+        let mut grant = draft.grant.clone();
+        grant.client.auth = draft.client.auth;
+        let label = format!("{}/{}", draft.source.name, draft.name);
+        self.keep_tokens(&grant, &label, &tokens).await?;
+        if let (Some(id), Some(secret)) = (&grant.client.secret, &draft.client.secret)
+            && !draft.again
+        {
+            self.keep_secret(id, &format!("{label} client secret"), secret).await?;
+        }
+        let view = if draft.again {
+            self.reconnect(&draft.source.name, &draft.name, &grant).await?
+        } else {
+            self.put_new_connection(
+                &draft.source,
+                draft.name,
+                draft.methods,
+                &draft.variables,
+                Some(&grant),
+                None,
+            )
+            .await?
+        };
+        let what = json!({
+            "source": view.source, "connection": view.name, "origins": view.origins,
+            "endpoints": grant.endpoints, "scopes": tokens.scopes, "flow": grant.flow,
+        });
+        let action = if draft.again { "connection.authorize" } else { "connection.add" };
+        self.record(caller, action, what).await?;
+        Ok(view)
+    }
+
+    pub(crate) fn secret_id(&self) -> SecretId {
+        SecretId::new(self.shared.now_ms(), random())
+    }
+}
+
+impl Control {
+    /// Takes what an authorization server sent the browser back with.
+    ///
+    /// # Errors
+    /// When it is about no authorization that is under way, or the person or
+    /// the server said no.
+    pub async fn authorization_callback(&self, callback: Callback) -> Result<ConnectionView, Problem> {
+        let shared = self.shared();
+        let id = shared.pending.find(&callback.state)?;
+        let (workspace, caller, open) = shared.pending.take(&id, self.now_ms())?;
+        let place = self.workspace(&caller, &workspace)?;
+        place.answered(&id, caller, open, callback).await
+    }
+}
+
+/// Where an answer goes: to the daemon, unless the person says otherwise.
+fn redirect(base: &str, chosen: Option<&str>) -> Result<String, Problem> {
+    let Some(chosen) = chosen else { return Ok(format!("{base}/oauth/callback")) };
+    let url = Url::parse(chosen).map_err(|error| Problem::invalid(format!("the redirect URI: {error}")))?;
+    if url.fragment().is_some() {
+        return Err(Problem::invalid("a redirect URI has no fragment (RFC 6749, section 3.1.2)"));
+    }
+    Ok(chosen.to_owned())
+}
+
+fn chosen_flow(config: &OauthConfig, chosen: Option<Flow>, method: &str) -> Result<Flow, Problem> {
+    if config.is_discovered() {
+        return Ok(chosen.unwrap_or(Flow::AuthorizationCode));
+    }
+    let offered: Vec<Flow> = config.all().filter_map(OauthConfig::known_flow).collect();
+    match chosen {
+        Some(flow) if offered.contains(&flow) => Ok(flow),
+        Some(_) => Err(Problem::invalid(format!("{method:?} does not offer that flow"))
+            .hint("`executor sources show` lists the flows")),
+        None => offered.first().copied().ok_or_else(|| {
+            let legacy: Vec<&str> = config.all().filter_map(|one| one.flow.as_deref()).collect();
+            Problem::new(
+                ProblemKind::Unprocessable,
+                "auth-unsupported",
+                format!("{method:?} offers only {}, which is not safe any more", legacy.join(" and ")),
+            )
+            .hint("get a token from the API's own site, and give it with --set token=-")
+        }),
+    }
+}
+
+/// A server of the newer kind has to say that it takes code challenges.
+fn check_pkce(config: &OauthConfig, found: &Discovered, flow: Flow) -> Result<(), Problem> {
+    let Some(metadata) = found.metadata.as_ref().filter(|_| flow == Flow::AuthorizationCode) else {
+        return Ok(());
+    };
+    let methods = metadata.code_challenge_methods_supported.as_deref();
+    let refuses = match methods {
+        Some(methods) => !methods.iter().any(|method| method == "S256"),
+        None => config.resource.is_some(),
+    };
+    if refuses {
+        return Err(Problem::new(
+            ProblemKind::Unprocessable,
+            "authorization-invalid",
+            format!("{} does not take code challenges (PKCE with S256)", shown(&metadata.issuer)),
+        )
+        .hint("a code could be stolen on its way; a token that you have can be given with --set token=-"));
+    }
+    Ok(())
+}
+
+/// RFC 9207: an answer of another server is not taken for this one's.
+fn check_issuer(endpoints: &Endpoints, required: bool, given: Option<&str>) -> Result<(), Problem> {
+    let mixed = |message: String| {
+        Problem::new(ProblemKind::Unprocessable, "authorization-refused", message)
+            .hint("begin again; where it happens again, somebody is between you and the server")
+    };
+    match (given, endpoints.issuer.as_deref()) {
+        (Some(given), Some(issuer)) if given != issuer => {
+            Err(mixed(format!("the answer is of {}, and {issuer} was asked", shown(given))))
+        }
+        (None, _) if required => Err(mixed("the answer does not say which server it is of".into())),
+        _ => Ok(()),
+    }
+}
+
+fn authorization_url(
+    grant: &Grant,
+    redirect: &str,
+    state: &str,
+    verifier: &str,
+    choices: &OauthChoices,
+) -> Result<String, Problem> {
+    let endpoint = grant.endpoints.authorization.as_deref().unwrap_or_default();
+    let mut url = Url::parse(endpoint).map_err(|error| Problem::internal(error.to_string()))?;
+    url.set_fragment(None);
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
+    {
+        let mut query = url.query_pairs_mut();
+        query
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &grant.client.id)
+            .append_pair("redirect_uri", redirect)
+            .append_pair("state", state)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256");
+        if !grant.scopes.is_empty() {
+            query.append_pair("scope", &grant.scopes.join(" "));
+        }
+        if let Some(resource) = &grant.resource {
+            query.append_pair("resource", resource);
+        }
+        let known = OFFLINE_PARAMETERS.iter().filter(|(server, _)| *server == host);
+        for (name, value) in known.flat_map(|(_, parameters)| parameters.iter()) {
+            if !choices.parameters.contains_key(*name) {
+                query.append_pair(name, value);
+            }
+        }
+        for (name, value) in &choices.parameters {
+            query.append_pair(name, value);
+        }
+    }
+    Ok(url.to_string())
+}
+
+/// 256 bits, in the characters that a code verifier may have (RFC 7636,
+/// section 4.1).
+fn secret_text() -> String {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the operating system gives randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// What a person pasted: a whole address, its query, or the code alone.
+fn pasted(text: &str) -> Result<Callback, Problem> {
+    let text = text.trim();
+    let query = match Url::parse(text) {
+        Ok(url) => url.query().unwrap_or_default().to_owned(),
+        Err(_) if text.contains('=') => text.trim_start_matches('?').to_owned(),
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            return Ok(Callback { code: Some(text.to_owned()), ..Callback::default() });
+        }
+        Err(_) => String::new(),
+    };
+    let mut callback = Callback::default();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        let value = value.into_owned();
+        match name.as_ref() {
+            "state" => callback.state = value,
+            "code" => callback.code = Some(value),
+            "error" => callback.error = Some(value),
+            "error_description" => callback.error_description = Some(value),
+            "iss" => callback.iss = Some(value),
+            _ => {}
+        }
+    }
+    if callback.code.is_none() && callback.error.is_none() {
+        return Err(Problem::invalid("this holds no code")
+            .hint("copy the whole address at which the browser ended; it has `code=` in it"));
+    }
+    Ok(callback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_pasted(text: &str, expect: &str) {
+        let found = match pasted(text) {
+            Ok(callback) => {
+                format!("{} {:?} {:?} {:?}", callback.state, callback.code, callback.error, callback.iss)
+            }
+            Err(problem) => problem.message,
+        };
+        assert_eq!(found, expect, "{text}");
+    }
+
+    #[test]
+    fn a_person_pastes_what_they_have() {
+        check_pasted(
+            " http://127.0.0.1:1/oauth/callback?code=a%2Fb&state=s&iss=https%3A%2F%2Fas ",
+            r#"s Some("a/b") None Some("https://as")"#,
+        );
+        check_pasted("?code=c&state=s", r#"s Some("c") None None"#);
+        check_pasted("4/0Ab_cd", r#" Some("4/0Ab_cd") None None"#);
+        check_pasted("http://x/?error=access_denied&state=s", r#"s None Some("access_denied") None"#);
+        check_pasted("http://x/", "this holds no code");
+        check_pasted("", "this holds no code");
+        check_pasted("two words", "this holds no code");
+    }
+
+    fn endpoints(issuer: Option<&str>) -> Endpoints {
+        Endpoints { issuer: issuer.map(str::to_owned), ..Endpoints::default() }
+    }
+
+    #[test]
+    fn an_answer_of_another_server_is_refused() {
+        let own = endpoints(Some("https://as"));
+        assert!(check_issuer(&own, true, Some("https://as")).is_ok());
+        assert!(check_issuer(&own, false, None).is_ok());
+        assert!(check_issuer(&own, true, None).is_err());
+        assert!(check_issuer(&own, false, Some("https://evil")).is_err());
+        assert!(check_issuer(&endpoints(None), false, Some("https://as")).is_ok());
+    }
+
+    #[test]
+    fn a_request_says_what_the_specifications_want() {
+        let grant = Grant {
+            method: "m".into(),
+            flow: Flow::AuthorizationCode,
+            endpoints: Endpoints {
+                authorization: Some("https://accounts.google.com/auth?x=1#f".into()),
+                ..Endpoints::default()
+            },
+            client: Client { id: "c d".into(), auth: super::super::grant::ClientAuth::None, secret: None },
+            resource: Some("https://api/mcp".into()),
+            scopes: vec!["a".into(), "b".into()],
+            tokens: SecretId::new(1, [0; 16]),
+        };
+        let choices = OauthChoices {
+            parameters: BTreeMap::from([("prompt".to_owned(), "none".to_owned())]),
+            ..OauthChoices::default()
+        };
+        // The verifier and challenge of RFC 7636, appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let url = authorization_url(&grant, "http://127.0.0.1:1/oauth/callback", "s", verifier, &choices);
+        assert_eq!(
+            url.unwrap(),
+            "https://accounts.google.com/auth?x=1&response_type=code&client_id=c+d\
+             &redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Foauth%2Fcallback&state=s\
+             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256\
+             &scope=a+b&resource=https%3A%2F%2Fapi%2Fmcp&access_type=offline&prompt=none"
+        );
+    }
+}

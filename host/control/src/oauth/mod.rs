@@ -1,0 +1,29 @@
+//! OAuth 2 in the host: a person authorizes a connection, and its tokens are
+//! kept fresh. No token, code or client secret enters a guest.
+//!
+//! [`Grant`] is what a person agreed to, stored with the connection and never
+//! widened: which endpoints, which client, which scopes. [`Tokens`] is what
+//! came of it, sealed, and replaced by each refresh.
+
+mod answer;
+mod authorize;
+mod client;
+mod config;
+mod device;
+mod discover;
+mod exchange;
+mod explain;
+mod fresh;
+mod grant;
+mod metadata;
+mod pending;
+mod scopes;
+
+pub use authorize::{
+    AuthorizationError, AuthorizationView, BeginAuthorization, Callback, FinishAuthorization, OauthChoices,
+};
+pub(crate) use config::OauthConfig;
+pub(crate) use fresh::{Refreshing, expired};
+pub(crate) use grant::{EXPIRED, Grant, Tokens};
+pub use grant::{Endpoints, Flow};
+pub(crate) use pending::Pending;
