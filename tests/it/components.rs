@@ -27,7 +27,7 @@ async fn an_adapter_from_a_plain_cargo_build_serves_a_source() {
     let before = daemon.run(&["component", "list", "--json"]).json();
     let names: Vec<&str> =
         before["items"].as_array().unwrap().iter().filter_map(|item| item["name"].as_str()).collect();
-    assert_eq!(names, ["openapi", "quickjs", "typescript"], "ours come in by the same door");
+    assert_eq!(names, ["graphql", "openapi", "quickjs", "typescript"], "ours come in by the same door");
 
     let added = daemon.run(&["component", "add", &guest("adapter_plain"), "--yes", "--json"]).json();
     assert_eq!((&added["world"], &added["kind"]), (&"source-adapter".into(), &"plain".into()), "{added}");

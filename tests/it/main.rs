@@ -8,6 +8,7 @@ mod components;
 mod daemon;
 mod documents;
 mod durability;
+mod graphql;
 mod main_job;
 mod programs;
 mod secrets;

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod arguments;
+mod asking;
 mod audit;
 mod auth;
 mod caller;

@@ -12,6 +12,7 @@ use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::asking::{may_ask, reads_by_post};
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
@@ -22,6 +23,10 @@ use crate::workspace::Workspace;
 
 /// A detection below this is a guess, not a finding.
 const CONFIDENCE: u8 = 30;
+
+/// The setting of an adapter by which a person lets its index read documents of
+/// other origins.
+const REFERENCE_ORIGINS: &str = "reference_origins";
 
 /// Something that may become a source.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -221,8 +226,11 @@ impl Workspace {
     pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
         let hosts = parse_hosts(&input.allow_hosts)?;
         let found = self.find_document(input.url.as_deref(), input.document.as_ref(), &hosts).await?;
-        let candidates = self.candidates(&found).await?;
-        Ok(candidates.into_iter().map(detection_view).collect())
+        let candidates = self.candidates(&found, &hosts).await?;
+        match found.refusal {
+            Some(refusal) if candidates.is_empty() => Err(refusal),
+            _ => Ok(candidates.into_iter().map(detection_view).collect()),
+        }
     }
 
     /// Adds a source: finds out what it is, indexes it, and makes it tools.
@@ -244,7 +252,7 @@ impl Workspace {
         report(&progress, 0, None, "fetching the document");
         let found = self.find_document(request.url.as_deref(), request.document.as_ref(), &hosts).await?;
         report(&progress, 0, None, "finding out what it is");
-        let candidate = self.choose(&found, request.kind.as_deref()).await?;
+        let candidate = self.choose(&found, request.kind.as_deref(), &hosts).await?;
         let name = match &request.name {
             Some(name) => self.free_name(name)?,
             None => self.name_for(&candidate.detection.suggested_name)?,
@@ -256,6 +264,7 @@ impl Workspace {
                 &candidate.detection.config,
                 &settings,
                 Some(found.document.clone()),
+                hosts.clone(),
                 progress,
             )
             .await?;
@@ -315,8 +324,9 @@ impl Workspace {
         let found = self.find_document(Some(&url), None, &hosts).await?;
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
+        found.readable_by(&component)?;
         let indexed = self
-            .index(&component, &old.config, &old.settings, Some(found.document.clone()), progress)
+            .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
             .await?;
         // Removed meanwhile, it is not brought back.
         self.known_source(name)?;
@@ -388,20 +398,36 @@ impl Workspace {
         config: &str,
         settings: &str,
         document: Option<Document>,
+        hosts: Vec<HostPort>,
         progress: ProgressSink,
     ) -> Result<Indexed, Problem> {
         let adapter = self.adapter(&component.name).await?;
         let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let context = AdapterContext { progress: Some(sink), ..self.no_reach() };
+        let url = document.as_ref().and_then(|document| document.url.as_deref());
+        let scope = may_ask(component, self.index_scope(url, settings, hosts));
+        let context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
         Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
     }
 
+    /// Where an index may read what its document refers to: the document's own
+    /// origin, and those that the person named for it. Without a credential.
+    fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
+        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
+        let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
+        let origins = url.into_iter().chain(named.filter_map(Value::as_str));
+        let origins = origins.filter_map(|origin| Origin::parse(origin).ok()).collect();
+        Scope::new(format!("{}/", self.name), origins, hosts)
+    }
+
     /// What each adapter makes of a document, surest first.
-    async fn candidates(&self, found: &Found) -> Result<Vec<Candidate>, Problem> {
+    async fn candidates(&self, found: &Found, hosts: &[HostPort]) -> Result<Vec<Candidate>, Problem> {
         let mut candidates = Vec::new();
         for component in self.store.components()? {
             let Some(kind) = component.kind.clone() else { continue };
-            match self.ask(&component, found).await {
+            if found.readable_by(&component).is_err() {
+                continue;
+            }
+            match self.ask(&component, found, hosts).await {
                 Ok(Some(detection)) => candidates.push(Candidate { component, kind, detection }),
                 Ok(None) => {}
                 Err(problem) => tracing::warn!(component = component.name, %problem, "detection failed"),
@@ -411,24 +437,43 @@ impl Workspace {
         Ok(candidates)
     }
 
-    async fn ask(&self, component: &ComponentRow, found: &Found) -> Result<Option<Detection>, Problem> {
+    async fn ask(
+        &self,
+        component: &ComponentRow,
+        found: &Found,
+        hosts: &[HostPort],
+    ) -> Result<Option<Detection>, Problem> {
         let adapter = self.adapter(&component.name).await?;
         let probe =
             Probe { status: found.status, headers: found.headers.clone(), document: found.document.clone() };
-        Ok(adapter.detect(&self.share, self.no_reach(), probe).await?)
+        let mut context = self.no_reach();
+        if reads_by_post(component) {
+            let url = found.document.url.as_deref();
+            context.scope = may_ask(component, self.index_scope(url, "{}", hosts.to_vec()));
+        }
+        Ok(adapter.detect(&self.share, context, probe).await?)
     }
 
     /// The adapter that a document is for: the one that the person named,
     /// whatever it makes of the document, else the surest.
-    async fn choose(&self, found: &Found, kind: Option<&str>) -> Result<Candidate, Problem> {
+    async fn choose(
+        &self,
+        found: &Found,
+        kind: Option<&str>,
+        hosts: &[HostPort],
+    ) -> Result<Candidate, Problem> {
         if let Some(kind) = kind {
-            return self.named(found, kind).await;
+            return self.named(found, kind, hosts).await;
         }
-        let mut candidates = self.candidates(found).await?;
+        let mut candidates = self.candidates(found, hosts).await?;
         let warnings: Vec<String> =
             candidates.iter().flat_map(|candidate| candidate.detection.warnings.clone()).collect();
         if candidates.first().is_some_and(|first| first.detection.confidence >= CONFIDENCE) {
             return Ok(candidates.swap_remove(0));
+        }
+        if let Some(refusal) = &found.refusal {
+            let refusal = refusal.clone();
+            return Err(if warnings.is_empty() { refusal } else { refusal.hint(warnings.join("; ")) });
         }
         let said = if warnings.is_empty() { found.beginning() } else { warnings.join("; ") };
         Err(Problem::new(
@@ -439,7 +484,7 @@ impl Workspace {
         .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
     }
 
-    async fn named(&self, found: &Found, kind: &str) -> Result<Candidate, Problem> {
+    async fn named(&self, found: &Found, kind: &str, hosts: &[HostPort]) -> Result<Candidate, Problem> {
         let components = self.store.components()?;
         let Some(component) = components.iter().find(|row| row.kind.as_deref() == Some(kind)) else {
             let kinds: BTreeSet<&str> = components.iter().filter_map(|row| row.kind.as_deref()).collect();
@@ -455,7 +500,8 @@ impl Workspace {
             warnings: Vec::new(),
             meta: None,
         };
-        let detection = self.ask(component, found).await?.unwrap_or_else(nothing);
+        found.readable_by(component)?;
+        let detection = self.ask(component, found, hosts).await?.unwrap_or_else(nothing);
         Ok(Candidate { component: component.clone(), kind: kind.to_owned(), detection })
     }
 

@@ -4,14 +4,16 @@
 //!
 //! - [`github`]: about seventy operations of GitHub's REST API over real state,
 //!   with faults by request; also the binary `github-emulator`.
+//! - [`graphql`]: a small GraphQL API with uploads, limits and faults.
 //! - [`plain`]: a bare HTTP/1.1 server over a socket, for what an HTTP library
 //!   would not send and for benchmarks.
 //!
 //! Each server runs on a thread of its own, so that a test may block without
-//! stopping its upstream, and ends when its handle is dropped. Both keep a
+//! stopping its upstream, and ends when its handle is dropped. All keep a
 //! [`ledger`] of what arrived, for tests to assert on what went over the wire.
 
 pub mod github;
+pub mod graphql;
 pub mod ledger;
 mod pattern;
 pub mod plain;

@@ -3,6 +3,7 @@
 mod client;
 mod control;
 mod faults;
+mod graphql;
 mod operations;
 mod plain;
 mod program;
