@@ -3,6 +3,7 @@
 
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/executor/target
 export EXECUTOR_FIXTURES ?= $(CARGO_TARGET_DIR)/fixtures
+export EXECUTOR_OUTSIDE ?= $(CARGO_TARGET_DIR)/outside
 WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/component
 GUESTS := $(CARGO_TARGET_DIR)/wasm32-wasip2/release
 RELEASE := $(CARGO_TARGET_DIR)/release
@@ -13,7 +14,7 @@ PROGRAMS := -p executor-cli -p executor-upstreams -p executor-bench
 # Test components are WebAssembly alone: there is nothing of them to link here.
 NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile
 
-.PHONY: help setup components guests fixtures build demo run test check deny bench conformance
+.PHONY: help setup components guests fixtures outside build demo run test check deny openapi bench conformance
 
 help: ## say what the targets do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -33,6 +34,10 @@ guests: setup ## build the test components, as a third party would
 fixtures: ## fetch the real documents that tests and demo use (pinned, checksummed)
 	@echo "== fixtures"
 	@tests/fixtures/fetch.sh "$(EXECUTOR_FIXTURES)"
+
+outside: ## fetch the programs of others that the daemon is tested with (pinned, checksummed)
+	@echo "== other people's programs"
+	@tests/outside/setup.sh "$(EXECUTOR_OUTSIDE)"
 
 build: components ## build the binary, with its components inside
 	@echo "== executor (release; the first build takes some minutes)"
@@ -57,12 +62,19 @@ deny: ## licences, bans and sources of dependencies (installs cargo-deny)
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked cargo-deny@0.20.2
 	@$(CARGO) deny check bans licenses sources
 
-test: components guests fixtures ## everything that can fail
+test: components guests fixtures outside ## everything that can fail
 	@echo "== tests"
 	@EXECUTOR_GUESTS="$(GUESTS)" $(CARGO) test --workspace $(NO_GUESTS)
 
-bench: build fixtures ## measure, and write a table
-	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor"
+openapi: fixtures ## have an independent validator judge the requests that the OpenAPI adapter builds
+	@tests/openapi/run.sh "$(EXECUTOR_FIXTURES)" "$(CARGO_TARGET_DIR)"
 
-conformance: ## the MCP conformance suites
-	@echo "There is no MCP surface yet: nothing to conform to."
+bench: build fixtures ## measure beside npm executor 1.5.9: table, JSON, chart (BENCH="--only search --quick")
+	@FIXTURES_MANIFEST=tests/bench/packages.txt tests/fixtures/fetch.sh "$(EXECUTOR_FIXTURES)" \
+		|| echo "   going on without what could not be fetched"
+	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor" $(BENCH)
+
+conformance: components ## the MCP conformance suite (installs it, pinned, with its Node)
+	@echo "== MCP conformance"
+	@$(CARGO) build --quiet -p executor-conformance
+	@tests/conformance/run.sh "$(CARGO_TARGET_DIR)/debug/executor-conformance" "$(CARGO_TARGET_DIR)/conformance"

@@ -78,5 +78,6 @@ cat <<END
   executor tools search "create an issue"      find a tool
   executor call github issues create --help    see how it is called
   executor run FILE.ts                         run TypeScript against your tools
+  executor connect                             give them to Claude Code, Cursor and other agents
   The binary is $binaries/executor; this demo's home is gone.
 END

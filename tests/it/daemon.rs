@@ -21,6 +21,7 @@ pub(crate) const TOKEN: &str = "canary-token-5f2a9c";
 pub(crate) struct Daemon {
     home: tempfile::TempDir,
     process: Option<Child>,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command printed, and how it ended.
@@ -73,7 +74,13 @@ impl Daemon {
         std::fs::create_dir_all(&shared).unwrap();
         std::fs::create_dir_all(home.path().join("cache")).unwrap();
         std::os::unix::fs::symlink(shared, home.path().join("cache/components")).unwrap();
-        Self { home, process: None }
+        Self { home, process: None, variables: Vec::new() }
+    }
+
+    /// With one more variable in its environment.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
+        self
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -121,7 +128,8 @@ impl Daemon {
         process.wait().unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// A command on this home, with nothing of the test's own environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_executor"));
         command
             .args(arguments)
@@ -131,7 +139,8 @@ impl Daemon {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("NO_COLOR", "1")
             .env("GITHUB_TOKEN", TOKEN)
-            .env("RUST_BACKTRACE", "0");
+            .env("RUST_BACKTRACE", "0")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -142,6 +151,23 @@ impl Daemon {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
             status: output.status,
+        }
+    }
+
+    /// Starts a command that speaks on its stdin and stdout. A daemon that it
+    /// starts finds a port of its own.
+    pub(crate) fn spawn_piped(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.env("EXECUTOR_PORT", "auto").stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub(crate) fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            assert!(begun.elapsed() < PATIENCE, "it never came to be");
         }
     }
 

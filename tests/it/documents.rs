@@ -103,3 +103,44 @@ async fn urls_are_fetched_within_bounds() {
     assert_ne!(said.code(), 0);
     assert!(!said.stderr.contains("user:password"), "{said:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn references_are_read_from_the_documents_own_origin_and_from_those_that_were_named() {
+    let daemon = Daemon::start();
+    let schemas = r#"{"Thing":{"type":"object","properties":{"colour":{"enum":["red","blue"]}},"required":["colour"]}}"#;
+    let elsewhere =
+        plain::start(Routes::new().on("GET", "/shared.json", json_answer(schemas)).handler()).await.unwrap();
+    let document = format!(
+        r##"{{"openapi":"3.0.3","info":{{"title":"Split","version":"1"}},"paths":{{
+            "/near":{{"post":{{"operationId":"near","requestBody":{{"content":{{"application/json":{{"schema":{{"$ref":"schemas.json#/Thing"}}}}}}}},"responses":{{"200":{{"description":"ok"}}}}}}}},
+            "/far":{{"post":{{"operationId":"far","requestBody":{{"content":{{"application/json":{{"schema":{{"$ref":"{}/shared.json#/Thing"}}}}}}}},"responses":{{"200":{{"description":"ok"}}}}}}}}}}}}"##,
+        elsewhere.origin()
+    );
+    let routes = Routes::new().on("GET", "/api/openapi.json", json_answer(&document)).on(
+        "GET",
+        "/api/schemas.json",
+        json_answer(schemas),
+    );
+    let upstream = plain::start(routes.handler()).await.unwrap();
+    let hosts = [&upstream, &elsewhere].map(|one| one.origin().trim_start_matches("http://").to_owned());
+    let add = |name: &str, more: &[&str]| {
+        let url = format!("{}/api/openapi.json", upstream.origin());
+        let allowed = ["--allow-host", &hosts[0], "--allow-host", &hosts[1]];
+        daemon.run(&[&["sources", "add", &url, "--name", name][..], &allowed, more].concat()).ok();
+        daemon.run(&["sources", "show", name, "--json"]).json()["warnings"].to_string()
+    };
+    let near = add("own", &[]);
+    assert!(near.contains("reference_origins") && !near.contains("schemas.json"), "{near}");
+    assert!(
+        daemon.run(&["tools", "describe", "own.near.near"]).ok().contains("red"),
+        "its own reference was read"
+    );
+    let named = format!("reference_origins=[\"{}\"]", elsewhere.origin());
+    let far = add("named", &["--set", &named]);
+    assert!(!far.contains("reference_origins"), "{far}");
+    assert!(daemon.run(&["tools", "describe", "named.far.far"]).ok().contains("red"), "{far}");
+}
+
+fn json_answer(text: &str) -> Answer {
+    Answer::new(200, &[("content-type", "application/json")], text)
+}

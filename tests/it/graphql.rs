@@ -76,6 +76,19 @@ async fn a_schema_in_a_file_needs_to_be_told_its_endpoint() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_may_answer_a_get_with_whatever_it_likes() {
+    let daemon = Daemon::start();
+    for status in [200, 401, 404, 405, 500] {
+        let emulator = graphql::start(Config { on_get: Some(status), ..Config::default() }).await.unwrap();
+        let (name, allow) = (format!("shop{status}"), host(emulator.origin()).to_owned());
+        let add = ["sources", "add", &emulator.endpoint(), "--name", &name, "--allow-host", &allow, "--json"];
+        assert_eq!(daemon.run(&add).json()["source"]["tool_count"], 8, "{status}");
+        let refreshed = daemon.run(&["sources", "refresh", &name, "--json"]).json();
+        assert_eq!(refreshed["removed"], json!([]), "{status}: {refreshed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_endpoint_is_explained() {
     let daemon = Daemon::start();
     let upstream = plain::start(

@@ -5,10 +5,20 @@
 
 mod approvals;
 mod components;
+mod connect;
 mod daemon;
 mod documents;
 mod durability;
+mod gate;
 mod graphql;
+mod http;
+mod identity;
 mod main_job;
+mod mcp;
+mod mcp_client;
+mod neighbours;
+mod people;
 mod programs;
 mod secrets;
+mod telemetry;
+mod wire;

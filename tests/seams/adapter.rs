@@ -36,6 +36,7 @@ pub(crate) async fn invoke(
         binding: tool.as_bytes().to_vec(),
         arguments: arguments.to_string(),
         settings: settings.to_string(),
+        resume: None,
     };
     adapter(name).await.invoke(&Share::default(), ground.context(scope), call).await
 }
@@ -57,7 +58,7 @@ async fn a_plain_adapter_describes_indexes_and_answers() {
         .await
         .unwrap();
     let names: Vec<&str> = indexed.staged.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["echo", "fetch", "write"]);
+    assert_eq!(names, ["echo", "fetch", "write", "ask"]);
 
     let upstream =
         plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap();
@@ -67,6 +68,7 @@ async fn a_plain_adapter_describes_indexes_and_answers() {
         binding: fetch.binding.clone(),
         arguments: r#"{"path":"/hello"}"#.into(),
         settings: json!({ "base_url": upstream.origin() }).to_string(),
+        resume: None,
     };
     let outcome = plain.invoke(&share, ground.context(reach(&upstream)), call).await.unwrap();
     let ToolOutcome::Done(response) = outcome else { panic!("{outcome:?}") };
@@ -114,6 +116,7 @@ async fn openapi_goes_from_a_document_to_an_answer_with_its_key_placed_by_the_ho
         binding: tool(name).binding.clone(),
         arguments: arguments.to_string(),
         settings: "{}".into(),
+        resume: None,
     };
 
     let mut scope = reach(&upstream);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use executor_runtime::{CompileError, Compiler, Share};
+use executor_telemetry::Place;
 use tokio::sync::OnceCell;
 
 use crate::fixture::{identity, runtime};
@@ -19,7 +20,12 @@ async fn compiler() -> &'static Compiler {
 async fn types_go_and_a_source_map_comes() {
     let module = compiler()
         .await
-        .compile_loose(&Share::default(), "main.ts", "const x: number = 1;\nreturn x as unknown")
+        .compile_loose(
+            &Share::default(),
+            &Place::default(),
+            "main.ts",
+            "const x: number = 1;\nreturn x as unknown",
+        )
         .await
         .unwrap();
     assert!(!module.source.contains(": number"), "{}", module.source);
@@ -29,7 +35,10 @@ async fn types_go_and_a_source_map_comes() {
 
 #[tokio::test]
 async fn a_syntax_error_has_its_place() {
-    let error = compiler().await.compile_loose(&Share::default(), "a.ts", "const x = 1;\nconst y = ;").await;
+    let error = compiler()
+        .await
+        .compile_loose(&Share::default(), &Place::default(), "a.ts", "const x = 1;\nconst y = ;")
+        .await;
     let Err(CompileError::Diagnostics(found)) = error else { panic!("{error:?}") };
     assert_eq!((found[0].path.as_str(), found[0].line), ("a.ts", 2), "{found:?}");
 }
@@ -41,7 +50,8 @@ async fn hostile_nesting_ends_in_an_error() {
         "[".repeat(1_000_000),
         format!("type A = {}1{}", "[".repeat(50_000), "]".repeat(50_000)),
     ] {
-        let result = compiler().await.compile_loose(&Share::default(), "deep.ts", &source).await;
+        let result =
+            compiler().await.compile_loose(&Share::default(), &Place::default(), "deep.ts", &source).await;
         assert!(result.is_err(), "it can't have compiled");
     }
 }
@@ -53,5 +63,11 @@ async fn a_long_program_is_compiled() {
         writeln!(source, "const value{line}: number = {line} as number;").unwrap();
     }
     source.push_str("return value4999");
-    assert!(compiler().await.compile_loose(&Share::default(), "long.ts", &source).await.is_ok());
+    assert!(
+        compiler()
+            .await
+            .compile_loose(&Share::default(), &Place::default(), "long.ts", &source)
+            .await
+            .is_ok()
+    );
 }

@@ -28,6 +28,7 @@ async fn act(scope: Scope, behaviour: &str, arguments: Value) -> Result<ToolOutc
         binding: Vec::new(),
         arguments: arguments.to_string(),
         settings: "{}".into(),
+        resume: None,
     };
     adapter("adapter_hostile").await.invoke(&Share::default(), context, call).await
 }

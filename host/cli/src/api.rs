@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixStream;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::daemon;
@@ -12,6 +12,9 @@ use crate::http::{self, HttpError, Request, Response};
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
+
+/// Items that are asked for at once.
+const PAGE: usize = 1000;
 
 /// What a segment or a query value keeps as it is (RFC 3986 unreserved).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -43,6 +46,29 @@ impl<'c> Api<'c> {
 
     pub(crate) fn get(&self, target: &str) -> Result<Answer, Failure> {
         self.ask("GET", target, None)
+    }
+
+    /// A whole list, page by page.
+    pub(crate) fn list(&self, target: &str) -> Result<Answer, Failure> {
+        self.list_with(target, &[])
+    }
+
+    /// The same with more in the query.
+    pub(crate) fn list_with(&self, target: &str, more: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let mut items = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut values = vec![("limit", Some(PAGE.to_string())), ("cursor", cursor.take())];
+            values.extend(more.iter().map(|(name, value)| (*name, Some((*value).to_owned()))));
+            let mut page = self.get(&(target.to_owned() + &query(&values)))?.value;
+            if let Value::Array(found) = page["items"].take() {
+                items.extend(found);
+            }
+            cursor = page["next_cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                return Ok(Answer { value: json!({ "items": items }) });
+            }
+        }
     }
 
     pub(crate) fn post(&self, target: &str, body: &Value) -> Result<Answer, Failure> {
@@ -92,7 +118,7 @@ impl<'c> Api<'c> {
     ) -> Result<Response<UnixStream>, Failure> {
         let stream = daemon::connect(self.context, self.start)?;
         let body = body.map(|body| serde_json::to_vec(body).expect("a JSON value can be written"));
-        let request = Request { method, target, accept, body: body.as_deref() };
+        let request = Request { method, target, accept, body: body.as_deref(), headers: &[] };
         Ok(http::exchange(stream, &request)?)
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    audit, call, completions, component, config, connections, executions, explain, policies, resume, run,
-    serve, sources, tools, up, version,
+    accounts, audit, call, completions, component, config, connect, connections, executions, explain, mcp,
+    members, organizations, policies, resume, run, serve, sources, tokens, tools, up, version, workspaces,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -78,6 +78,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: sources::Action,
     },
+    /// Make executor known to Claude Code, Cursor and other MCP clients
+    Connect(connect::ConnectArguments),
     /// Add and manage the credentials of sources
     Connections {
         #[command(subcommand)]
@@ -103,6 +105,28 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: policies::Action,
     },
+    /// Make and revoke the tokens of clients
+    Tokens {
+        #[command(subcommand)]
+        action: tokens::Action,
+    },
+    /// Make accounts, and set their passwords
+    Accounts {
+        #[command(subcommand)]
+        action: accounts::Action,
+    },
+    /// Invite people into an organization, and say what they are in it
+    Members(members::MembersArguments),
+    /// Make organizations, which keep their workspaces to themselves
+    Organizations {
+        #[command(subcommand)]
+        action: organizations::Action,
+    },
+    /// Make workspaces
+    Workspaces {
+        #[command(subcommand)]
+        action: workspaces::Action,
+    },
     /// Read and change the configuration
     Config {
         #[command(subcommand)]
@@ -113,6 +137,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: component::Action,
     },
+    Mcp(mcp::McpArguments),
     /// Read the audit log
     Audit {
         #[command(subcommand)]

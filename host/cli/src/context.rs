@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// The workspace that a first start makes.
-const DEFAULT_WORKSPACE: &str = "default";
+pub(crate) const DEFAULT_WORKSPACE: &str = "default";
 
 /// The home and the workspace that are meant, and how to speak.
 #[derive(Debug)]

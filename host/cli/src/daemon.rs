@@ -30,9 +30,15 @@ pub(crate) fn socket(home: &Path) -> PathBuf {
     home.join("executor.sock")
 }
 
-/// The log of daemons that run in the background.
+/// The log of a home's daemons.
 pub(crate) fn log_file(home: &Path) -> PathBuf {
     home.join("logs").join("daemon.log")
+}
+
+/// What a daemon in the background says before it has a log, and where it
+/// would say that it broke: a few lines a start.
+fn start_file(home: &Path) -> PathBuf {
+    home.join("logs").join("start.log")
 }
 
 /// A connection to the daemon. Where none runs, one is started or it is an
@@ -72,7 +78,7 @@ pub(crate) fn try_connect(home: &Path) -> Result<Option<UnixStream>, Failure> {
 /// Starts a daemon in the background and waits until it answers. Gives its
 /// process id. The daemon finds its port itself where none is given.
 pub(crate) fn start(context: &Context, port: Option<Port>) -> Result<u32, Failure> {
-    let log = log_file(&context.home);
+    let log = start_file(&context.home);
     let (file, written_before) = open_log(&context.home, &log)?;
     let mut child = spawn(context, port, file)
         .map_err(|error| Failure::no_daemon(format!("the daemon could not be started: {error}")))?;

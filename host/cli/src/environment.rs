@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use executor_telemetry::otlp::Variables;
 
 /// What the environment says, taken once.
 #[derive(Debug, Default, Clone)]
@@ -17,33 +18,54 @@ pub(crate) struct Environment {
     pub(crate) log: Option<String>,
     /// `EXECUTOR_PORT`: the daemon's port, or `auto`.
     pub(crate) port: Option<String>,
+    /// `EXECUTOR_TOKEN`: as whom an MCP client acts.
+    pub(crate) token: Option<String>,
     /// `XDG_DATA_HOME`.
     pub(crate) data_home: Option<PathBuf>,
     /// `HOME`.
     pub(crate) user_home: Option<PathBuf>,
+    /// `PATH`.
+    pub(crate) search_path: Option<OsString>,
+    /// `XDG_CONFIG_HOME`.
+    pub(crate) config_home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`: where Claude Code keeps its configuration.
+    pub(crate) claude_config: Option<PathBuf>,
+    /// `CODEX_HOME`.
+    pub(crate) codex_home: Option<PathBuf>,
     /// `NO_COLOR` is set and not empty (no-color.org).
     pub(crate) no_color: bool,
     /// `CLICOLOR_FORCE` is set and not `0`.
     pub(crate) force_color: bool,
     /// `TERM` is `dumb`.
     pub(crate) dumb_terminal: bool,
+    /// `COLUMNS`, where it is a number: the width of what is shown.
+    pub(crate) columns: Option<usize>,
+    /// `OTEL_…`: whether spans go to a collector, and to which.
+    pub(crate) otel: Variables,
 }
 
 impl Environment {
     pub(crate) fn from_process() -> Self {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let text = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is = |name, test: fn(&OsString) -> bool| std::env::var_os(name).is_some_and(|value| test(&value));
         Self {
             home: path("EXECUTOR_HOME"),
             workspace: text("EXECUTOR_WORKSPACE"),
             log: text("EXECUTOR_LOG"),
             port: text("EXECUTOR_PORT"),
+            token: text("EXECUTOR_TOKEN"),
             data_home: path("XDG_DATA_HOME"),
             user_home: path("HOME"),
+            search_path: std::env::var_os("PATH").filter(|value| !value.is_empty()),
+            config_home: path("XDG_CONFIG_HOME"),
+            claude_config: path("CLAUDE_CONFIG_DIR"),
+            codex_home: path("CODEX_HOME"),
             no_color: is("NO_COLOR", |value| !value.is_empty()),
             force_color: is("CLICOLOR_FORCE", |value| !value.is_empty() && value != "0"),
             dumb_terminal: is("TERM", |value| value == "dumb"),
+            columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
+            otel: otel(&text),
         }
     }
 
@@ -57,7 +79,7 @@ impl Environment {
         let home = match (chosen, &self.data_home, &self.user_home) {
             (Some(home), _, _) => home,
             (None, Some(data), _) if data.is_absolute() => data.join("executor"),
-            (None, _, Some(user)) => user.join(".local/share/executor"),
+            (None, _, Some(user)) => user.join(DEFAULT_HOME),
             (None, _, None) => {
                 return Err(Failure::usage("there is no home to use: neither HOME nor EXECUTOR_HOME is set")
                     .hint("say where executor keeps its data: --home DIRECTORY"));
@@ -65,6 +87,38 @@ impl Environment {
         };
         std::path::absolute(&home)
             .map_err(|error| Failure::usage(format!("{} can't be the home: {error}", home.display())))
+    }
+
+    /// The home of a program that has `HOME` alone of this environment, as
+    /// one that a desktop started.
+    pub(crate) fn bare_home(&self) -> Option<PathBuf> {
+        self.user_home.as_ref().map(|user| user.join(DEFAULT_HOME))
+    }
+}
+
+/// Where the home is in the user's.
+const DEFAULT_HOME: &str = ".local/share/executor";
+
+/// A variable of traces alone goes before the one of all signals.
+fn otel(text: &impl Fn(&str) -> Option<String>) -> Variables {
+    let either = |name: &str| {
+        text(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
+            .or_else(|| text(&format!("OTEL_EXPORTER_OTLP_{name}")))
+    };
+    Variables {
+        disabled: text("OTEL_SDK_DISABLED"),
+        exporter: text("OTEL_TRACES_EXPORTER"),
+        endpoint: text("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        traces_endpoint: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+        protocol: either("PROTOCOL"),
+        headers: either("HEADERS"),
+        timeout: either("TIMEOUT"),
+        certificate: either("CERTIFICATE"),
+        service_name: text("OTEL_SERVICE_NAME"),
+        resource_attributes: text("OTEL_RESOURCE_ATTRIBUTES"),
+        sampler: text("OTEL_TRACES_SAMPLER"),
+        sampler_argument: text("OTEL_TRACES_SAMPLER_ARG"),
+        delay: text("OTEL_BSP_SCHEDULE_DELAY"),
     }
 }
 
@@ -83,7 +137,12 @@ pub(crate) fn variable(name: &str) -> Result<String, Failure> {
     })
 }
 
-/// Where this very program is, to start it again as the daemon.
+/// The directory that the command was typed in.
+pub(crate) fn current_directory() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// Where this very program is, for another to start it.
 pub(crate) fn own_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

@@ -37,6 +37,8 @@ pub(crate) struct Request<'r> {
     pub(crate) target: &'r str,
     pub(crate) accept: &'r str,
     pub(crate) body: Option<&'r [u8]>,
+    /// More of them; names in lower case.
+    pub(crate) headers: &'r [(&'r str, &'r str)],
 }
 
 /// The beginning of an answer; its body is read from the stream.
@@ -45,6 +47,8 @@ pub(crate) struct Response<S> {
     pub(crate) status: u16,
     /// In lower case, without parameters.
     pub(crate) media_type: String,
+    /// The MCP session that the answer began.
+    pub(crate) session: Option<String>,
     body: Body<S>,
 }
 
@@ -53,14 +57,24 @@ pub(crate) fn exchange<S: Read + Write>(
     mut stream: S,
     request: &Request<'_>,
 ) -> Result<Response<S>, HttpError> {
+    send(&mut stream, request)?;
+    receive(stream)
+}
+
+/// Sends a request whose answer is read later.
+pub(crate) fn send(stream: &mut impl Write, request: &Request<'_>) -> io::Result<()> {
     stream.write_all(&encode(request))?;
-    stream.flush()?;
+    stream.flush()
+}
+
+/// Reads the head of the answer to what was sent.
+pub(crate) fn receive<S: Read>(stream: S) -> Result<Response<S>, HttpError> {
     let mut reader = BufReader::with_capacity(32 * 1024, stream);
     loop {
         let head = read_head(&mut reader)?;
-        let (status, media_type, framing) = parse_head(&head)?;
+        let Head { status, media_type, session, framing } = parse_head(&head)?;
         if status >= 200 {
-            return Ok(Response { status, media_type, body: Body { reader, framing } });
+            return Ok(Response { status, media_type, session, body: Body { reader, framing } });
         }
     }
 }
@@ -74,6 +88,11 @@ impl<S: Read> Response<S> {
             return Err(HttpError::Answer("the answer is too large"));
         }
         Ok(body)
+    }
+
+    /// The body, to be read as it comes.
+    pub(crate) fn into_reader(self) -> impl BufRead {
+        BufReader::new(self.body)
     }
 
     /// The body line by line, as it comes. `each` ends it by an error.
@@ -101,15 +120,23 @@ impl<S: Read> Response<S> {
     }
 }
 
+/// By which a client says what it is; the command line, where nothing is said.
+pub(crate) const CLIENT_HEADER: &str = "x-executor-client";
+
 fn encode(request: &Request<'_>) -> Vec<u8> {
     let body = request.body.unwrap_or_default();
     let mut bytes = Vec::with_capacity(256 + body.len());
     let Request { method, target, accept, .. } = request;
+    let named = request.headers.iter().any(|(name, _)| *name == CLIENT_HEADER);
+    let client = if named { String::new() } else { format!("{CLIENT_HEADER}: cli\r\n") };
     let head = format!(
         "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-         x-executor-client: cli\r\naccept: {accept}\r\n"
+         {client}accept: {accept}\r\n"
     );
     bytes.extend_from_slice(head.as_bytes());
+    for (name, value) in request.headers {
+        bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+    }
     if request.body.is_some() {
         let length = body.len();
         bytes.extend_from_slice(
@@ -138,19 +165,29 @@ fn read_head(reader: &mut impl BufRead) -> Result<Vec<u8>, HttpError> {
     }
 }
 
-fn parse_head(head: &[u8]) -> Result<(u16, String, Framing), HttpError> {
+/// What is looked at of a head.
+struct Head {
+    status: u16,
+    media_type: String,
+    session: Option<String>,
+    framing: Framing,
+}
+
+fn parse_head(head: &[u8]) -> Result<Head, HttpError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut parsed = httparse::Response::new(&mut headers);
     let complete = parsed.parse(head).map_err(|_| HttpError::Answer("the answer is no HTTP"))?;
     let (true, Some(status)) = (complete.is_complete(), parsed.code) else {
         return Err(HttpError::Answer("the answer is no HTTP"));
     };
-    let mut media_type = String::new();
+    let (mut media_type, mut session) = (String::new(), None);
     let mut framing = Framing::UntilClose;
     for header in parsed.headers.iter() {
         let value = std::str::from_utf8(header.value).unwrap_or("").trim();
         if header.name.eq_ignore_ascii_case("content-type") {
             media_type = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        } else if header.name.eq_ignore_ascii_case("mcp-session-id") {
+            session = Some(value.to_owned());
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
             framing = Framing::Chunk { left: 0, first: true };
         } else if header.name.eq_ignore_ascii_case("content-length")
@@ -163,7 +200,7 @@ fn parse_head(head: &[u8]) -> Result<(u16, String, Framing), HttpError> {
     if matches!(status, 204 | 304) {
         framing = Framing::Length(0);
     }
-    Ok((status, media_type, framing))
+    Ok(Head { status, media_type, session, framing })
 }
 
 /// Where a body ends.
@@ -265,7 +302,7 @@ mod tests {
     }
 
     const GET: Request<'static> =
-        Request { method: "GET", target: "/v1/health", accept: "application/json", body: None };
+        Request { method: "GET", target: "/v1/health", accept: "application/json", body: None, headers: &[] };
 
     fn ask(answer: &str) -> Result<(u16, String), HttpError> {
         let response = exchange(Wire { answer: answer.as_bytes(), sent: Vec::new() }, &GET)?;
@@ -329,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_request_is_framed() {
-        let request = Request { method: "POST", body: Some(b"{}"), ..GET };
+        let request = Request { method: "POST", body: Some(b"{}"), headers: &[("x-a", "b")], ..GET };
         let text = String::from_utf8(encode(&request)).unwrap();
         insta::assert_snapshot!(text.replace('\r', ""), @r"
         POST /v1/health HTTP/1.1
@@ -337,6 +374,7 @@ mod tests {
         connection: close
         x-executor-client: cli
         accept: application/json
+        x-a: b
         content-type: application/json
         content-length: 2
 

@@ -4,8 +4,10 @@
 
 mod api;
 mod arguments;
+mod bridge;
 mod browse;
 mod commands;
+mod connect;
 mod context;
 mod credentials;
 mod daemon;
@@ -13,6 +15,7 @@ mod environment;
 mod execution;
 mod failure;
 mod flags;
+mod form;
 mod http;
 mod input;
 mod nearest;
@@ -27,6 +30,7 @@ mod table;
 mod text;
 mod view;
 mod waiting;
+mod waterfall;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

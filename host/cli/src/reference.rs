@@ -16,7 +16,7 @@ fn the_reference_is_what_the_program_takes() {
         std::fs::write(&path, &made).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(committed, made, "docs/cli.md is out of date: run this test with UPDATE=1");
+    assert!(committed == made, "docs/cli.md is out of date: run this test with UPDATE=1");
 }
 
 fn reference() -> String {

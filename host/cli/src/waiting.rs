@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::api::{Answer, Api};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::form;
 use crate::prompt;
 use crate::style::Style;
 use crate::table;
@@ -12,9 +13,11 @@ use crate::text;
 use crate::view::{field, list, prose};
 
 /// What a person answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Decision {
     Accept,
+    /// Accept, with what was filled in.
+    Fill(Value),
     /// Accept, and allow the same from now on.
     Remember,
     Decline,
@@ -35,7 +38,9 @@ pub(crate) fn describe(interaction: &Value, style: Style) -> String {
     let facts = [
         ("tool", style.bold(&field(interaction, "tool"))),
         ("connection", field(interaction, "connection")),
+        ("asked by", field(interaction, "asked_by")),
         ("origin", field(interaction, "origin")),
+        ("page", page(interaction)),
     ];
     let mut described = String::new();
     let message = prose(interaction, "message");
@@ -43,12 +48,41 @@ pub(crate) fn describe(interaction: &Value, style: Style) -> String {
         described.push_str(&format!("{message}\n"));
     }
     described.push_str(&table::facts(&facts, style));
-    if interaction["request"].is_object() {
+    if interaction["kind"] == "form" {
+        described.push_str(&form::describe(&interaction["schema"]));
+    } else if interaction["request"].is_object() {
         described.push_str(&format!("\n{}", request(&interaction["request"])));
     } else if !interaction["arguments"].is_null() {
         described.push_str(&format!("\n{}\n", text::pretty_json(&interaction["arguments"])));
     }
+    described.push_str(&compared(interaction));
     described
+}
+
+/// The page that a person is asked to visit, and whose it is.
+fn page(interaction: &Value) -> String {
+    let url = field(interaction, "url");
+    match interaction["url_is_of_source"].as_bool() {
+        Some(false) if !url.is_empty() => format!("{url} (not one of the source's own origins)"),
+        _ => url,
+    }
+}
+
+/// What is not as it was when somebody allowed this tool last.
+fn compared(interaction: &Value) -> String {
+    let Some(changes) = interaction["changes"].as_array() else { return String::new() };
+    if changes.is_empty() {
+        return "\nthe same request as the last one that was allowed\n".to_owned();
+    }
+    let mut text = "\nother than the last one that was allowed:\n".to_owned();
+    for change in changes {
+        let side = |name: &str| match &change[name] {
+            Value::Null => "nothing".to_owned(),
+            value => text::shorten(&crate::view::scalar(value), 60),
+        };
+        text.push_str(&format!("  {}  {} → {}\n", field(change, "pointer"), side("before"), side("after")));
+    }
+    text
 }
 
 /// A request as it will be sent; its credential is no part of it.
@@ -96,7 +130,12 @@ pub(crate) fn resume_lines(context: &Context, view: &Value) -> String {
             0 | 1 => String::new(),
             _ => format!(" --interaction {}", field(interaction, "id")),
         };
-        for action in ["--accept", "--decline", "--cancel"] {
+        let accept = if interaction["kind"] == "form" && interaction["schema"].is_object() {
+            "--accept --content '{…}'"
+        } else {
+            "--accept"
+        };
+        for action in [accept, "--decline", "--cancel"] {
             lines.push_str(&format!("  {}\n", context.command(&format!("resume {id}{which} {action}"))));
         }
     }
@@ -118,12 +157,27 @@ pub(crate) fn tell(context: &Context, view: &Value) {
 /// Asks a person on the terminal.
 pub(crate) fn ask(context: &Context, interaction: &Value) -> Result<Decision, Failure> {
     context.output.tell(&format!("\n{}", describe(interaction, context.output.talk).trim_end()));
+    let approval = interaction["kind"].is_null() || interaction["kind"] == "approval";
+    let question = match interaction["kind"].as_str() {
+        Some("form") => "\nAnswer it? [y]es, [N]o, [l]ater: ",
+        Some("url") => "\nDone there? [y]es, [N]o, [l]ater: ",
+        _ => "\nAllow it? [y]es, [N]o, [a]lways, [l]ater: ",
+    };
     loop {
-        let Some(answer) = prompt::line("\nAllow it? [y]es, [N]o, [a]lways, [l]ater: ")? else {
+        let Some(answer) = prompt::line(question)? else {
             context.output.tell("");
             return Ok(Decision::Later);
         };
         if let Some(decision) = read(&answer) {
+            match decision {
+                Decision::Remember if !approval => continue,
+                Decision::Accept if interaction["kind"] == "form" => {
+                    return Ok(
+                        form::fill(context, &interaction["schema"])?.map_or(Decision::Later, Decision::Fill)
+                    );
+                }
+                _ => {}
+            }
             return Ok(decision);
         }
     }
@@ -150,6 +204,10 @@ pub(crate) fn answer(
     match decision {
         Decision::Later => return Ok(None),
         Decision::Accept => body["action"] = json!("accept"),
+        Decision::Fill(content) => {
+            body["action"] = json!("accept");
+            body["content"] = content;
+        }
         Decision::Remember => {
             body["action"] = json!("accept");
             body["remember"] = json!(true);

@@ -6,11 +6,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_runtime::{CredentialMethod, Location, Placement, Secret};
 use executor_store::AuthMethodRow;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemKind};
 
 /// One way to sign in.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuthMethodView {
     /// Its id.
     pub id: String,
@@ -23,7 +24,7 @@ pub struct AuthMethodView {
 }
 
 /// A value that an auth method needs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct VariableView {
     /// Its name.
     pub name: String,

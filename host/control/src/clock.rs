@@ -30,13 +30,21 @@ pub(crate) fn rfc3339(at_ms: i64) -> String {
         .unwrap_or_else(|| at_ms.to_string())
 }
 
+/// The milliseconds of a time in RFC 3339.
+pub(crate) fn parse_rfc3339(text: &str) -> Option<i64> {
+    let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    i64::try_from(time.unix_timestamp_nanos() / 1_000_000).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::rfc3339;
+    use super::{parse_rfc3339, rfc3339};
 
     #[test]
     fn formats_milliseconds() {
         assert_eq!(rfc3339(1_790_000_000_123), "2026-09-21T14:13:20.123Z");
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(parse_rfc3339("2026-09-21T16:13:20.123+02:00"), Some(1_790_000_000_123));
+        assert_eq!(parse_rfc3339("yesterday"), None);
     }
 }

@@ -6,17 +6,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_bundle::Bundled;
 use executor_runtime::{AdapterContext, Identity, Origin, Scope, World, inspect};
-use executor_store::{ComponentRow, Digest, component_bytes, put_component};
+use executor_store::{ComponentRow, Digest, component_bytes, put_component, remove_component_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::control::Shared;
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
 /// A component in a workspace.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ComponentView {
     /// Its name.
     pub name: String,
@@ -42,7 +46,7 @@ pub struct ComponentView {
 }
 
 /// A component to add.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddComponent {
     /// A name; the adapter's kind by default.
@@ -59,7 +63,7 @@ pub struct AddComponent {
 }
 
 /// What a component may do beyond what every component may.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// Origins that it may send to, beside those of its sources.
     #[serde(default)]
@@ -80,14 +84,15 @@ impl Workspace {
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn components(&self) -> Result<Vec<ComponentView>, Problem> {
+    pub fn components(&self, query: &PageQuery) -> Result<Page<ComponentView>, Problem> {
         let sources = self.store.sources()?;
         let view = |row: ComponentRow| {
             let uses = sources.iter().filter(|source| source.adapter == row.name);
             let used_by = uses.map(|source| source.name.to_string()).collect();
             component_view(row, used_by)
         };
-        Ok(self.store.components()?.into_iter().map(view).collect())
+        let views = self.store.components()?.into_iter().map(view).collect();
+        query.page(views, |view: &ComponentView| view.name.clone())
     }
 
     /// Adds a component: checks it, compiles it, and asks an adapter its kind.
@@ -99,7 +104,13 @@ impl Workspace {
         &self,
         caller: &Caller,
         request: AddComponent,
+        once: Option<Once>,
     ) -> Result<ComponentView, Problem> {
+        if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let row = self.store.component(&name)?;
+            let row = row.ok_or_else(|| Problem::not_found("component", &name))?;
+            return Ok(component_view(row, Vec::new()));
+        }
         let grant = Grant { origins: request.origins, reads_by_post: request.reads_by_post };
         for origin in &grant.origins {
             Origin::parse(origin).map_err(|error| Problem::invalid(error.to_string()))?;
@@ -114,6 +125,8 @@ impl Workspace {
         let kind = self.try_component(&proposed, &digest, artifact.world, bytes.clone()).await?;
         let name = request.name.clone().or_else(|| kind.clone()).unwrap_or(proposed);
         self.check_component_name(&name)?;
+        // Nobody removes the bytes between their storing and their pinning.
+        let _needed = self.shared.component_bytes.lock().await;
         put_component(&self.shared.home, &bytes)?;
         let row = ComponentRow {
             name: name.clone(),
@@ -126,7 +139,7 @@ impl Workspace {
             grant: json!(grant).to_string(),
             added_ms: self.shared.now_ms(),
         };
-        self.store.put_component(row.clone()).await?;
+        self.store.put_component(row.clone(), once.map(Once::into_store)).await?;
         self.record(caller, "component.add", json!({"component": name, "digest": row.digest.to_string()}))
             .await?;
         Ok(component_view(row, Vec::new()))
@@ -198,11 +211,10 @@ impl Workspace {
             };
             return Err(Problem::new(ProblemKind::Conflict, "component-in-use", reason));
         }
+        let needed = self.shared.component_bytes.lock().await;
         self.store.remove_component(name).await?;
-        self.shared.loaded.adapters.forget(&row.digest);
-        self.shared.loaded.sandboxes.forget(&row.digest);
-        self.shared.loaded.compilers.forget(&row.digest);
-        self.shared.runtime.forget(&row.digest.hex());
+        self.shared.forget_component(&row.digest)?;
+        drop(needed);
         self.record(caller, "component.remove", json!({"component": name})).await
     }
 
@@ -226,7 +238,7 @@ impl Workspace {
                 grant: json!(Grant { reads_by_post: bundled.reads_by_post, ..Grant::default() }).to_string(),
                 added_ms: self.shared.now_ms(),
             };
-            self.store.put_component(row).await?;
+            self.store.put_component(row, None).await?;
         }
         Ok(())
     }
@@ -257,6 +269,24 @@ impl Workspace {
             progress: None,
             limits: None,
         }
+    }
+}
+
+impl Shared {
+    /// Forgets a component, with its bytes, unless any workspace has it pinned
+    /// (another one's component is not this one's to remove) or an execution
+    /// that has not ended began with it. Whether it was stored and is gone.
+    /// [`Shared::component_bytes`] is held.
+    pub(crate) fn forget_component(&self, digest: &Digest) -> Result<bool, Problem> {
+        for store in self.stores() {
+            let pinned = store.components()?.iter().any(|pinned| pinned.digest == *digest);
+            if pinned || store.executions().unsettled_engines()?.contains(digest) {
+                return Ok(false);
+            }
+        }
+        self.loaded.forget(digest);
+        self.runtime.forget(&digest.hex());
+        Ok(remove_component_bytes(&self.home, digest)?)
     }
 }
 

@@ -6,11 +6,15 @@ use executor_runtime::{Credential, Origin, Scope, Secret};
 use executor_store::{ConnectionName, ConnectionRow, SecretId, SourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::auth::AuthMethod;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
+use crate::invoke::Bound;
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::policies::random;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -19,7 +23,7 @@ use crate::workspace::Workspace;
 const DEFAULT: &str = "default";
 
 /// A connection, without its values.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ConnectionView {
     /// Its source.
     pub source: String,
@@ -38,7 +42,7 @@ pub struct ConnectionView {
 }
 
 /// A connection to add.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddConnection {
     /// Its source.
@@ -55,7 +59,7 @@ pub struct AddConnection {
 }
 
 /// Whether a connection works.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ConnectionCheck {
     /// `ok`, `rejected`, `unreachable` or `unchecked`.
     pub status: &'static str,
@@ -71,8 +75,9 @@ impl Workspace {
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn connections(&self) -> Result<Vec<ConnectionView>, Problem> {
-        Ok(self.store.connections(None)?.into_iter().map(connection_view).collect())
+    pub fn connections(&self, query: &PageQuery) -> Result<Page<ConnectionView>, Problem> {
+        let views = self.store.connections(None)?.into_iter().map(connection_view).collect();
+        query.page(views, |view: &ConnectionView| format!("{}/{}", view.source, view.name))
     }
 
     /// Adds a connection. Its values may travel to the source's origins as
@@ -84,7 +89,12 @@ impl Workspace {
         &self,
         caller: &Caller,
         request: AddConnection,
+        once: Option<Once>,
     ) -> Result<ConnectionView, Problem> {
+        if let Some(key) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let (source, name) = key.split_once('/').unwrap_or((&key, DEFAULT));
+            return Ok(connection_view(self.known_connection(source, name)?));
+        }
         let source = self.known_source(&request.source)?;
         let name = request.name.as_deref().unwrap_or(DEFAULT);
         let name = ConnectionName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
@@ -120,7 +130,7 @@ impl Workspace {
             state: "ok".into(),
             created_ms: self.shared.now_ms(),
         };
-        self.store.put_connection(row.clone()).await?;
+        self.store.put_connection(row.clone(), once.map(Once::into_store)).await?;
         let what = json!({"source": source.name.to_string(), "connection": name.to_string(), "origins": row.origins});
         self.record(caller, "connection.add", what).await?;
         Ok(connection_view(row))
@@ -286,12 +296,11 @@ impl Workspace {
         }))
     }
 
-    /// The scope of a call of this tool.
-    pub(crate) fn scope(&self, tool: &Tool, connection: Option<&ConnectionRow>) -> Result<Scope, Problem> {
-        let source = self.known_source(tool.source.as_str())?;
-        let mut scope = self.reach(&source)?;
-        if let Some(connection) = connection {
-            scope.credential = self.credential(tool, connection)?;
+    /// Where a call may go, and what is placed into its requests.
+    pub(crate) fn scope(&self, bound: &Bound) -> Result<Scope, Problem> {
+        let mut scope = self.reach(&bound.source)?;
+        if let Some(connection) = &bound.connection {
+            scope.credential = self.credential(&bound.tool, connection)?;
         }
         Ok(scope)
     }

@@ -1,11 +1,12 @@
 //! What is well with a daemon and what is not.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::control::Control;
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Check {
     /// What.
     pub name: String,
@@ -37,15 +38,22 @@ impl Control {
     /// Looks at disk, components, journals and sources.
     pub async fn doctor(&self) -> Vec<Check> {
         let mut checks = vec![self.disk()];
-        for workspace in self.all_workspaces() {
+        let workspaces = self.all_workspaces();
+        // One workspace alone need not be named.
+        let several = workspaces.len() > 1;
+        for workspace in workspaces {
+            let named = |what: &str| match several {
+                true => format!("{}: {what}", workspace.name),
+                false => what.to_owned(),
+            };
             for (name, result) in [
                 ("quickjs", workspace.sandbox().await.map(|_| ())),
                 ("typescript", workspace.compiler().await.map(|_| ())),
             ] {
                 checks.push(match result {
-                    Ok(()) => Check::ok(format!("component {name}"), "ready"),
+                    Ok(()) => Check::ok(named(&format!("component {name}")), "ready"),
                     Err(problem) => Check::bad(
-                        format!("component {name}"),
+                        named(&format!("component {name}")),
                         "error",
                         problem.message,
                         "install the binary again; it carries its components",
@@ -53,9 +61,11 @@ impl Control {
                 });
             }
             checks.push(match workspace.executions().verify_audit() {
-                Ok(records) => Check::ok("audit", format!("the chain of records is whole ({records})")),
+                Ok(records) => {
+                    Check::ok(named("audit"), format!("the chain of records is whole ({records})"))
+                }
                 Err(fault) => Check::bad(
-                    "audit",
+                    named("audit"),
                     "error",
                     fault.to_string(),
                     "somebody or something changed executions.db; compare it with a backup",
@@ -63,10 +73,11 @@ impl Control {
             });
             match workspace.sources() {
                 Ok(sources) => checks.extend(sources.into_iter().map(|source| {
-                    Check::ok(format!("source {}", source.name), format!("tools: {}", source.tool_count))
+                    let name = named(&format!("source {}", source.name));
+                    Check::ok(name, format!("tools: {}", source.tool_count))
                 })),
                 Err(problem) => {
-                    checks.push(Check::bad("sources", "error", problem.message, "restart the daemon"))
+                    checks.push(Check::bad(named("sources"), "error", problem.message, "restart the daemon"))
                 }
             }
         }

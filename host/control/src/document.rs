@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_runtime::{Document, Fetched, HostPort, Origin, Scope};
 use serde::Deserialize;
 use url::Url;
+use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -17,7 +18,7 @@ const REDIRECTS: usize = 5;
 const ACCEPT: &str = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5";
 
 /// A document that the person gave.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentInput {
     /// The file's name.

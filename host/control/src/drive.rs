@@ -48,6 +48,7 @@ enum End {
 impl Session {
     /// Runs to the end or to a question, and records it.
     pub(crate) async fn drive(mut self, work: Work) -> Result<ExecutionView, Problem> {
+        self.tell("execution.running");
         match work {
             Work::Call => {
                 let session = Arc::new(self);
@@ -72,6 +73,17 @@ impl Session {
                 session.finish(program_end(run.end), run.usage).await
             }
         }
+    }
+
+    /// Tells whoever watches what became of it.
+    fn tell(&self, kind: &str) {
+        let row = &self.row;
+        self.workspace.tell(kind, || {
+            json!({
+                "execution": row.id.to_string(), "kind": row.kind, "title": row.title,
+                "surface": row.surface, "account": row.account, "client": row.client,
+            })
+        });
     }
 
     /// A run that takes its time is on record while it runs, so that it can be
@@ -125,7 +137,12 @@ impl Session {
     /// then it is gone.
     async fn suspend(&self, inputs: &Inputs) -> Result<ExecutionView, Problem> {
         let id = self.id();
+        if let Some(engine) = &self.row.engine {
+            self.workspace.keep_engine(engine)?;
+        }
         let mut changes = values(id, inputs);
+        let spans = self.watch.over(&self.row, "waiting", None);
+        changes.push(Change::Spans { id: id.clone(), spans });
         let at_ms = self.workspace.shared.now_ms();
         changes.push(Change::Status {
             id: id.clone(),
@@ -134,7 +151,8 @@ impl Session {
             at_ms,
         });
         self.write_synced(changes).await?;
-        self.workspace.execution(id.as_str()).await
+        self.tell("execution.waiting");
+        self.workspace.execution_view(id).await
     }
 
     async fn record_end(
@@ -144,12 +162,15 @@ impl Session {
         error: Option<ExecutionError>,
         usage: Usage,
     ) -> Result<ExecutionView, Problem> {
-        let spoken = self.take_spoken();
         let executions = self.workspace.executions();
+        executions.room().await;
+        let spoken = self.take_spoken();
         let now_ms = self.workspace.shared.now_ms();
         let mut row = self.row.clone();
         row.status = status.into();
         row.settled_ms = Some(now_ms);
+        let code = error.as_ref().map(|error| error.code.as_str());
+        let spans = self.watch.over(&self.row, status, code);
         row.error = error.map(|error| json!(error).to_string());
         row.result = result;
         row.fuel = usage.fuel;
@@ -164,6 +185,7 @@ impl Session {
                 fuel: usage.fuel,
                 memory_bytes: usage.memory_bytes,
                 truncated: false,
+                spans: Some(spans),
             };
             let mut changes = self.workspace.unanswered(&row.id, &self.caller, now_ms)?;
             if spoken.wrote {
@@ -177,8 +199,10 @@ impl Session {
                 executions.commit_behind(changes)?;
             }
         } else {
-            executions.commit_behind(vec![Change::Put(row.clone())])?;
+            row.spans = Some(spans);
+            executions.commit_behind(vec![Change::Put(Box::new(row.clone()))])?;
         }
+        self.tell(&format!("execution.{status}"));
         let mut view = row_view(row, spoken.logs, spoken.emitted, Vec::new(), spoken.wrote);
         view.usage = UsageView {
             fuel: usage.fuel,

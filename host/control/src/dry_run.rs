@@ -3,6 +3,7 @@
 use executor_runtime::Capture;
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::approvals::preview_view;
 use crate::caller::Caller;
@@ -17,7 +18,7 @@ use crate::tool_error::ToolError;
 use crate::workspace::Workspace;
 
 /// A call that was not made.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DryRunView {
     /// The tool.
     pub tool: String,
@@ -32,7 +33,7 @@ pub struct DryRunView {
 }
 
 /// A policy decision.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DecisionView {
     /// The decision.
     pub action: Action,
@@ -48,12 +49,13 @@ impl Workspace {
     ///
     /// # Errors
     /// When the call can't be made.
-    pub async fn dry_run(&self, _: &Caller, request: CallTool) -> Result<DryRunView, Problem> {
+    pub async fn dry_run(&self, caller: &Caller, request: CallTool) -> Result<DryRunView, Problem> {
         let args = request.args.unwrap_or_else(|| json!({})).to_string();
-        let bound =
-            self.bind_call(&request.path, &args, request.connection.as_deref()).map_err(call_problem)?;
-        let scope = preview_scope(self.scope(&bound.tool, bound.connection.as_ref())?, Capture::All);
-        let result = self.enter_adapter(&bound, scope.clone()).await;
+        let bound = self
+            .bind_call(caller, &request.path, &args, request.connection.as_deref())
+            .map_err(call_problem)?;
+        let scope = preview_scope(self.scope(&bound)?, Capture::All);
+        let result = self.enter_adapter(&bound, scope.clone(), None).await;
         let captured = scope.captured();
         if captured.is_none()
             && let Err(error) = result
@@ -97,7 +99,7 @@ impl Workspace {
             raw: false,
             dry_run: false,
         };
-        let view = self.call_tool(caller, request).await?;
+        let view = self.call_tool(caller, request, None).await?;
         if view.status == WAITING {
             self.cancel(caller, &view.id).await?;
             let message = format!("a policy asks a person before {tool}, which would have been the try");

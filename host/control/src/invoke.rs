@@ -7,23 +7,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use executor_runtime::{
-    AdapterContext, Call, Capture, MethodRule, RequestRecord, Scope, Settled, ToolCall, ToolOutcome,
+    AdapterContext, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled, ToolCall,
+    ToolOutcome,
 };
-use executor_store::{CallRow, Change, ConnectionRow};
+use executor_store::{CallRow, Change, ConnectionRow, SourceRow};
+use executor_telemetry::Place;
+use executor_telemetry::metrics::metrics;
+use executor_telemetry::spans::names;
 use serde_json::{Value, json};
 
 use crate::arguments::{self, ArgumentFault};
 use crate::audit::{audit_change, redacted};
+use crate::caller::{Caller, Capability};
 use crate::catalogue::Tool;
 use crate::components::Grant;
 use crate::policies::{Action, Decision, Subject};
+use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
+use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
 /// A tool call that has been checked and bound.
 pub(crate) struct Bound {
     pub(crate) tool: Arc<Tool>,
+    /// The tool's source as it was when the call was bound.
+    pub(crate) source: SourceRow,
     pub(crate) arguments: Value,
     pub(crate) connection: Option<ConnectionRow>,
     pub(crate) decision: Decision,
@@ -46,22 +55,30 @@ impl Workspace {
     /// about, and arguments are checked before anybody is bothered.
     pub(crate) fn bind_call(
         &self,
+        caller: &Caller,
         path: &str,
         args: &str,
         connection: Option<&str>,
     ) -> Result<Bound, ToolError> {
         let of_problem = |problem| ToolError::of_problem(path, problem);
+        caller.expect(Capability::Call).map_err(of_problem)?;
+        if !caller.has_tool(path) {
+            return Err(of_problem(outside_toolkit(caller, path)));
+        }
         let tool = self.tool(path).map_err(of_problem)?;
         let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
         if visible.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &visible)));
         }
         let arguments = check_arguments(&tool, args)?;
         let connection = self.bind(&tool, connection).map_err(of_problem)?;
-        let mut bound = Bound { tool, arguments, connection, decision: visible };
+        let source = self.known_source(tool.source.as_str()).map_err(of_problem)?;
+        let mut bound = Bound { tool, source, arguments, connection, decision: visible };
         let key = bound.connection_key();
         bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
         if bound.decision.action == Action::Block {
+            metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &bound.decision)));
         }
         Ok(bound)
@@ -69,22 +86,25 @@ impl Workspace {
 
     /// Which methods a call may send. A read may POST only where the
     /// component was granted that.
-    pub(crate) fn method_rule(&self, tool: &Tool) -> MethodRule {
-        if !tool.row.read_only {
+    fn method_rule(&self, bound: &Bound) -> MethodRule {
+        if !bound.tool.row.read_only {
             return MethodRule::Any;
         }
-        let source = self.store.source(&tool.source).ok().flatten();
-        let component = source.and_then(|source| self.store.component(&source.adapter).ok().flatten());
+        let component = self.store.component(&bound.source.adapter).ok().flatten();
         let by_post = component.is_some_and(|row| Grant::of(&row).reads_by_post);
         if by_post { MethodRule::SafeOrPost } else { MethodRule::Safe }
     }
 
     /// Calls the adapter, within `scope`.
-    pub(crate) async fn enter_adapter(&self, bound: &Bound, scope: Scope) -> Result<ToolAnswer, ToolError> {
+    pub(crate) async fn enter_adapter(
+        &self,
+        bound: &Bound,
+        scope: Scope,
+        resume: Option<Resumption>,
+    ) -> Result<Entered, ToolError> {
         let path = &bound.tool.path;
         let of_problem = |problem| ToolError::of_problem(path, problem);
-        let source = self.known_source(bound.tool.source.as_str()).map_err(of_problem)?;
-        let adapter = self.adapter(&source.adapter).await.map_err(of_problem)?;
+        let adapter = self.adapter(&bound.source.adapter).await.map_err(of_problem)?;
         let connection = bound.connection.as_ref().map_or("", |row| row.name.as_str());
         let context =
             AdapterContext { session: format!("{}/{connection}", scope.pool), scope, ..self.no_reach() };
@@ -92,7 +112,8 @@ impl Workspace {
             tool: bound.tool.row.name.clone(),
             binding: bound.tool.row.binding.clone(),
             arguments: bound.arguments.to_string(),
-            settings: source.settings,
+            settings: bound.source.settings.clone(),
+            resume,
         };
         match adapter.invoke(&self.share, context, call).await {
             Ok(ToolOutcome::Done(response)) if response.is_error => Err(ToolError {
@@ -100,16 +121,20 @@ impl Workspace {
                 ..ToolError::new(path, "tool-failed", format!("{path} answered with an error"))
             }),
             Ok(ToolOutcome::Done(response)) => {
-                Ok(ToolAnswer { data: response.data, http: response.metadata })
+                Ok(Entered::Answered(ToolAnswer { data: response.data, http: response.metadata }))
             }
-            Ok(ToolOutcome::Paused { questions }) => Err(ToolError::new(
-                path,
-                "interaction-unsupported",
-                format!("{path} asks {questions} questions of its own, which can't be answered yet"),
-            )),
+            Ok(ToolOutcome::Paused(pause)) => Ok(Entered::Paused(pause)),
             Err(error) => Err(ToolError::of_adapter(path, error)),
         }
     }
+}
+
+/// What came of an adapter's call.
+pub(crate) enum Entered {
+    /// An answer.
+    Answered(ToolAnswer),
+    /// Questions to a person.
+    Paused(Pause),
 }
 
 /// What went over the wire for a call so far.
@@ -120,6 +145,7 @@ struct Admitted {
     bound: Bound,
     scope: Scope,
     requests: Requests,
+    resume: Option<Resumption>,
 }
 
 impl Session {
@@ -130,27 +156,62 @@ impl Session {
         path: &str,
         options: &CallOptions,
     ) -> Result<ToolAnswer, GateEnd> {
-        let admitted = match self.admit(call, path, options).await {
+        let watch = CallWatch::begin(self, path);
+        let result = self.pass(call, path, options, watch.place()).await;
+        watch.ended(result)
+    }
+
+    async fn pass(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<ToolAnswer, GateEnd> {
+        let admitted = match self.admit(call, path, options, trace).await {
             Ok(admitted) => admitted,
             Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
             Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
         };
+        let Admitted { bound, scope, resume, .. } = &admitted;
         let leaving = Leaving::new(self, call, options, &admitted);
-        let result = self.workspace.enter_adapter(&admitted.bound, admitted.scope.clone()).await;
-        Ok(leaving.ended(result)?)
+        match self.workspace.enter_adapter(bound, scope.clone(), resume.clone()).await {
+            Ok(Entered::Answered(answer)) => Ok(leaving.ended(Ok(answer))?),
+            Ok(Entered::Paused(pause)) => match self.adapter_asks(call, bound, &pause).await {
+                Ok(()) => {
+                    leaving.paused();
+                    Err(GateEnd::Waiting)
+                }
+                Err(error) => Ok(leaving.ended(Err(error))?),
+            },
+            Err(error) => Ok(leaving.ended(Err(error))?),
+        }
     }
 
     /// Everything that comes before a call leaves.
-    async fn admit(&self, call: &Call, path: &str, options: &CallOptions) -> Result<Admitted, GateEnd> {
-        let bound = self.workspace.bind_call(path, &call.args, options.connection.as_deref())?;
-        let (scope, requests) = self.observed_scope(&bound)?;
+    async fn admit(
+        &self,
+        call: &Call,
+        path: &str,
+        options: &CallOptions,
+        trace: &Place,
+    ) -> Result<Admitted, GateEnd> {
+        let deciding = trace.span(names::POLICY);
+        let bound =
+            self.workspace.bind_call(&self.caller, path, &call.args, options.connection.as_deref())?;
+        let (mut scope, requests) = self.observed_scope(&bound)?;
+        scope.trace = trace.clone();
+        drop(deciding);
         if bound.decision.action == Action::Approve {
-            self.approval(call, &bound).await?;
+            let asking = trace.span(names::APPROVAL);
+            self.approval(call, &bound, asking.place()).await?;
         }
+        let resume = self.resumption(call, &bound)?;
         if !bound.tool.row.read_only {
+            let _syncing = trace.span(names::INTENT);
             self.intent(call, &bound).await?;
         }
-        Ok(Admitted { bound, scope, requests })
+        Ok(Admitted { bound, scope, requests, resume })
     }
 
     /// Records a call that never left, and what kept it.
@@ -189,13 +250,13 @@ impl Session {
 
     fn observed_scope(&self, bound: &Bound) -> Result<(Scope, Requests), ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
-        let mut scope = self.workspace.scope(&bound.tool, bound.connection.as_ref()).map_err(of_problem)?;
+        let mut scope = self.workspace.scope(bound).map_err(of_problem)?;
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = requests.clone();
         scope.observer = Some(Arc::new(move |record| {
             seen.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         }));
-        scope.methods = self.workspace.method_rule(&bound.tool);
+        scope.methods = self.workspace.method_rule(bound);
         Ok((scope, requests))
     }
 }
@@ -228,8 +289,16 @@ impl<'a> Leaving<'a> {
             Err(error) => settled(Err(error.clone().into()), self.options.raw),
         };
         let code = result.as_ref().err().map_or("ok", |error| error.code.as_str());
-        self.write(&outcome, code, &requests);
+        self.write(Some(&outcome), code, &requests);
         result
+    }
+
+    /// The call goes on later: what went over the wire for it so far is on
+    /// record, and its outcome is not.
+    fn paused(mut self) {
+        self.over = true;
+        let requests = self.requests();
+        self.write(None, "paused", &requests);
     }
 
     /// A write whose adapter broke after its request had left did something
@@ -254,12 +323,13 @@ impl<'a> Leaving<'a> {
         std::mem::take(&mut *self.admitted.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self, outcome: &Settled, code: &str, requests: &[RequestRecord]) {
+    fn write(&self, outcome: Option<&Settled>, code: &str, requests: &[RequestRecord]) {
         let (session, bound) = (self.session, &self.admitted.bound);
         let now_ms = session.workspace.shared.now_ms();
-        let change = if bound.tool.row.read_only {
-            Change::Intent(session.settled_row(self.call, outcome))
-        } else {
+        let change = outcome.map(|outcome| {
+            if bound.tool.row.read_only {
+                return Change::Intent(session.settled_row(self.call, outcome));
+            }
             Change::Outcome {
                 id: session.id().clone(),
                 scope: self.call.scope,
@@ -267,7 +337,7 @@ impl<'a> Leaving<'a> {
                 outcome: encode(outcome).unwrap_or_default(),
                 at_ms: now_ms,
             }
-        };
+        });
         let record = json!({
             "execution": session.id().to_string(),
             "tool": bound.tool.path,
@@ -280,7 +350,9 @@ impl<'a> Leaving<'a> {
             "duration_us": u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             "requests": requests.iter().map(request_view).collect::<Vec<_>>(),
         });
-        session.write_behind(vec![change, audit_change(now_ms, &session.caller, "tool.call", record)]);
+        let mut changes = Vec::from_iter(change);
+        changes.push(audit_change(now_ms, &session.caller, "tool.call", record));
+        session.write_behind(changes);
     }
 }
 
@@ -304,7 +376,7 @@ impl Drop for Leaving<'_> {
             }
         };
         let (code, requests) = (error.code.clone(), self.requests());
-        self.write(&settled(Err(error.into()), self.options.raw), &code, &requests);
+        self.write(Some(&settled(Err(error.into()), self.options.raw)), &code, &requests);
     }
 }
 
@@ -320,6 +392,12 @@ fn request_view(record: &RequestRecord) -> Value {
         "method": record.method, "origin": record.origin, "path": record.path,
         "status": record.status, "error": record.error, "duration_us": record.duration_us,
     })
+}
+
+fn outside_toolkit(caller: &Caller, path: &str) -> Problem {
+    let message = format!("{path} is not in the toolkit of {}", caller.client);
+    Problem::new(ProblemKind::Denied, "denied", message)
+        .hint("`executor tokens list` shows what each token may call")
 }
 
 fn connection_key(tool: &Tool, row: &ConnectionRow) -> String {

@@ -4,9 +4,13 @@
 //! It knows no wire format, no wasmtime and no SQL. Every tool call from
 //! anywhere passes one function, `Session::call_tool` in `invoke.rs`.
 
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
+
+mod accounts;
 mod approvals;
 mod arguments;
 mod asking;
+mod attempts;
 mod audit;
 mod auth;
 mod caller;
@@ -15,50 +19,82 @@ mod clock;
 mod components;
 mod connections;
 mod control;
+mod detection;
+mod difference;
 mod doctor;
 mod document;
 mod drive;
 mod dry_run;
+mod events;
 mod executions;
+mod handoffs;
+mod inspect;
+mod invitations;
 mod invoke;
+mod listing;
 mod loaded;
+mod once;
+mod organizations;
+mod outlive;
+mod page;
+mod passwords;
 mod pattern;
 mod policies;
 mod problem;
 mod programs;
+mod questions;
 mod recall;
 mod resume;
+mod retention;
+mod roles;
 mod running;
 mod search;
 mod session;
+mod sessions;
 mod settings;
 mod signature;
 mod sources;
+mod tokens;
 mod tool_error;
 mod tools;
 mod trace;
+mod watch;
 mod workspace;
 
-pub use approvals::InteractionView;
-pub use audit::{AuditItem, AuditPage};
+pub use accounts::{AccountView, AddAccount, SetPassword};
+pub use approvals::{Difference, InteractionView};
+pub use audit::{AuditItem, AuditPage, AuditQuery, AuditVerdict};
 pub use auth::{AuthMethodView, VariableView};
-pub use caller::{Caller, Surface};
+pub use caller::{Caller, Capability, Surface};
 pub use clock::{Clock, SystemClock};
 pub use components::{AddComponent, ComponentView, Grant};
 pub use connections::{AddConnection, ConnectionCheck, ConnectionView};
-pub use control::{Control, InstallationView, Options};
+pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
+pub use detection::{DetectionView, SourceInput};
 pub use doctor::Check;
 pub use document::DocumentInput;
 pub use dry_run::{DecisionView, DryRunView};
-pub use executions::{CallTool, ExecutionError, ExecutionPage, ExecutionView, LogView, RunCode, UsageView};
+pub use events::{Event, Watch, Watched};
+pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
+pub use handoffs::{AskHandoff, HandoffForm, HandoffView};
+pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
+pub use listing::{ToolDetail, ToolDetailPage};
+pub use once::Once;
+pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};
+pub use page::{Page, PageQuery};
+pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
 pub use resume::{Resume, ResumeAction};
-pub use settings::{LimitSettings, SettingView, Settings, StorageSettings};
+pub use roles::Role;
+pub use sessions::{SessionView, SignIn, SignedIn};
+pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
-    AddSource, DetectionView, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceInput,
-    SourceRefreshed, SourceView, WarningView,
+    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceRefreshed, SourceView,
+    WarningView,
 };
+pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};
-pub use trace::{CallView, TraceView};
+pub use trace::{CallView, SpanView, TraceView};
 pub use workspace::Workspace;

@@ -11,12 +11,25 @@ use tokio::sync::OnceCell;
 
 use crate::problem::Problem;
 
-/// Ready components by their digest.
+/// A digest, and the name by which errors and traces speak of it: what one
+/// workspace calls it is not told in another.
+type Key = (Digest, String);
+
+/// Ready components.
 #[derive(Default)]
 pub(crate) struct Loaded {
-    pub(crate) sandboxes: Once<Digest, Sandbox>,
-    pub(crate) compilers: Once<Digest, Compiler>,
-    pub(crate) adapters: Once<Digest, Adapter>,
+    pub(crate) sandboxes: Once<Key, Sandbox>,
+    pub(crate) compilers: Once<Key, Compiler>,
+    pub(crate) adapters: Once<Key, Adapter>,
+}
+
+impl Loaded {
+    /// Forgets a component, whatever it is called.
+    pub(crate) fn forget(&self, digest: &Digest) {
+        self.sandboxes.forget(|key| key.0 == *digest);
+        self.compilers.forget(|key| key.0 == *digest);
+        self.adapters.forget(|key| key.0 == *digest);
+    }
 }
 
 /// Values that are made once for each key, whoever asks first.
@@ -41,7 +54,7 @@ impl<K: Hash + Eq + Clone, V> Once<K, V> {
         cell.get_or_try_init(|| async { make().await.map(Arc::new) }).await.cloned()
     }
 
-    pub(crate) fn forget(&self, key: &K) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    fn forget(&self, meant: impl Fn(&K) -> bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| !meant(key));
     }
 }

@@ -9,10 +9,12 @@ use std::sync::{Arc, PoisonError};
 use executor_store::{Digest, PolicyId, PolicyRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
-use crate::audit::audit_change;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::pattern::Pattern;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -21,7 +23,7 @@ use crate::workspace::Workspace;
 const LEVELS: [&str; 3] = ["organization", "workspace", "connection"];
 
 /// What a policy says; the later the stricter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// The call goes ahead.
@@ -47,7 +49,7 @@ impl Action {
 }
 
 /// One rule.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PolicyView {
     /// Its id.
     pub id: String,
@@ -67,14 +69,14 @@ pub struct PolicyView {
     pub note: Option<String>,
     /// Whether it holds for one version of a tool alone.
     pub pinned: bool,
-    /// Who wrote it.
+    /// Who wrote it, through which client: `local via cli`.
     pub created_by: String,
     /// When.
     pub created_at: String,
 }
 
 /// A rule to add.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddPolicy {
     /// The tools it is about: `github.issues.*`.
@@ -96,7 +98,7 @@ pub struct AddPolicy {
 }
 
 /// What the policies say of one tool.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PolicyTest {
     /// The tool.
     pub path: String,
@@ -112,7 +114,7 @@ pub struct PolicyTest {
 }
 
 /// What one level says.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct LevelView {
     /// The level.
     pub level: &'static str,
@@ -227,22 +229,40 @@ impl Workspace {
     ///
     /// # Errors
     /// When they can't be read.
-    pub fn policies(&self) -> Result<Vec<PolicyView>, Problem> {
-        Ok(self.rules().0.iter().map(|rule| policy_view(rule.action, &rule.row)).collect())
+    pub fn policies(&self, query: &PageQuery) -> Result<Page<PolicyView>, Problem> {
+        let views = self.rules().0.iter().map(|rule| policy_view(rule.action, &rule.row)).collect();
+        query.page(views, |view: &PolicyView| view.id.clone())
     }
 
     /// Adds a rule.
     ///
     /// # Errors
     /// When the pattern or the level is none.
-    pub async fn add_policy(&self, caller: &Caller, request: AddPolicy) -> Result<PolicyView, Problem> {
+    pub async fn add_policy(
+        &self,
+        caller: &Caller,
+        request: AddPolicy,
+        once: Option<Once>,
+    ) -> Result<PolicyView, Problem> {
+        if let Some(id) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let rules = self.rules();
+            let known = rules.0.iter().find(|rule| rule.row.id.as_str() == id);
+            return known
+                .map(|rule| policy_view(rule.action, &rule.row))
+                .ok_or_else(|| Problem::not_found("policy", &id));
+        }
         let row = self.policy_row(caller, request)?;
-        self.write_policy(caller, row).await
+        self.write_policy(caller, row, once).await
     }
 
-    pub(crate) async fn write_policy(&self, caller: &Caller, row: PolicyRow) -> Result<PolicyView, Problem> {
+    pub(crate) async fn write_policy(
+        &self,
+        caller: &Caller,
+        row: PolicyRow,
+        once: Option<Once>,
+    ) -> Result<PolicyView, Problem> {
         let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
-        self.store.put_policy(row.clone()).await?;
+        self.store.put_policy(row.clone(), once.map(Once::into_store)).await?;
         self.reload_policies()?;
         let what = json!({
             "policy": row.id.to_string(), "pattern": row.pattern, "action": row.action,
@@ -273,7 +293,7 @@ impl Workspace {
             action: request.action.as_str().into(),
             tool_digest: None,
             note: request.note,
-            created_by: caller.account.clone(),
+            created_by: caller.signature(),
             created_ms: self.shared.now_ms(),
         })
     }
@@ -296,7 +316,7 @@ impl Workspace {
             action: Action::Allow.as_str().into(),
             tool_digest: Some(*digest),
             note: Some("allowed from now on, at an approval".into()),
-            created_by: caller.account.clone(),
+            created_by: caller.signature(),
             created_ms: self.shared.now_ms(),
         }
     }
@@ -311,10 +331,7 @@ impl Workspace {
             return Err(Problem::not_found("policy", id).hint("`executor policies list` shows them"));
         }
         self.reload_policies()?;
-        self.executions()
-            .commit(vec![audit_change(self.shared.now_ms(), caller, "policy.remove", json!({"policy": id}))])
-            .await?;
-        Ok(())
+        self.record(caller, "policy.remove", json!({"policy": id})).await
     }
 
     /// Says which rule decides of a tool.
@@ -401,54 +418,44 @@ mod tests {
         }
     }
 
-    fn check(rules: &[(&str, &str, &str)], path: &str, read_only: bool, expect: Action) {
-        let rows = rules.iter().map(|(level, pattern, action)| rule(level, pattern, action)).collect();
-        let policies = Policies::load(rows).expect("test rules are sound");
-        let subject = Subject { path, digest: None, connection: None, read_only };
-        assert_eq!(policies.decide(subject).action, expect, "{rules:?} {path}");
+    /// One rule of a case: `[level:]pattern=action[@connection][#digest]`.
+    fn parsed(text: &str) -> PolicyRow {
+        let (level, text) = text.split_once(':').unwrap_or((LEVELS[1], text));
+        let (text, digest) = text.split_once('#').map_or((text, None), |(text, name)| (text, Some(name)));
+        let (text, connection) = text.split_once('@').map_or((text, None), |(text, name)| (text, Some(name)));
+        let (pattern, action) = text.split_once('=').unwrap();
+        PolicyRow {
+            connection: connection.map(str::to_owned),
+            tool_digest: digest.map(|name| Digest::of(name.as_bytes())),
+            ..rule(level, pattern, action)
+        }
+    }
+
+    fn decided(rules: &str, call: &str) -> Action {
+        let mut rows: Vec<PolicyRow> =
+            rules.split(',').map(str::trim).filter(|text| !text.is_empty()).map(parsed).collect();
+        // As the store gives them: level by level.
+        rows.sort_by_key(|row| LEVELS.iter().position(|level| *level == row.level));
+        let (writes, call) = call.strip_prefix('!').map_or((false, call), |call| (true, call));
+        let (call, digest) = call.split_once('#').map_or((call, None), |(call, name)| (call, Some(name)));
+        let (path, connection) = call.split_once('@').map_or((call, None), |(path, name)| (path, Some(name)));
+        let digest = digest.map(|name| Digest::of(name.as_bytes()));
+        let subject = Subject { path, digest: digest.as_ref(), connection, read_only: !writes };
+        Policies::load(rows).unwrap().decide(subject).action
     }
 
     #[test]
-    fn defaults() {
-        check(&[], "github.issues.list", true, Action::Allow);
-        check(&[], "github.issues.create", false, Action::Approve);
-    }
-
-    #[test]
-    fn the_first_match_of_a_level_decides() {
-        let rules = [("workspace", "github.issues.create", "allow"), ("workspace", "github.*", "block")];
-        check(&rules, "github.issues.create", false, Action::Allow);
-        check(&rules, "github.issues.list", true, Action::Block);
-        check(&rules, "stripe.charges.list", true, Action::Allow);
-    }
-
-    #[test]
-    fn the_stricter_level_stands() {
-        let rules = [("organization", "github.*", "approve"), ("workspace", "*", "allow")];
-        check(&rules, "github.issues.create", false, Action::Approve);
-        let rules = [("organization", "github.*", "allow"), ("workspace", "*", "block")];
-        check(&rules, "github.issues.list", true, Action::Block);
-        let rules = [("organization", "*", "block"), ("workspace", "github.*", "allow")];
-        check(&rules, "github.issues.list", true, Action::Block);
-    }
-
-    #[test]
-    fn pins_hold_for_their_tool_and_connection_alone() {
-        let mut pinned = rule("workspace", "github.issues.create", "allow");
-        let (digest, another) = (Digest::of(b"one version"), Digest::of(b"another"));
-        pinned.tool_digest = Some(digest);
-        pinned.connection = Some("github/work".into());
-        let policies = Policies::load(vec![pinned]).expect("sound");
-        let subject = |digest, connection| Subject {
-            path: "github.issues.create",
-            digest,
-            connection,
-            read_only: false,
-        };
-        let decide = |digest, connection| policies.decide(subject(digest, connection)).action;
-        assert_eq!(decide(Some(&digest), Some("github/work")), Action::Allow);
-        assert_eq!(decide(Some(&another), Some("github/work")), Action::Approve);
-        assert_eq!(decide(Some(&digest), Some("github/home")), Action::Approve);
-        assert_eq!(decide(Some(&digest), None), Action::Approve);
+    fn the_table_of_cases_holds() {
+        let mut cases = 0;
+        for line in include_str!("policies_cases.txt").lines() {
+            if line.starts_with('#') || line.trim().is_empty() {
+                continue;
+            }
+            let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [rules, call, expect] = parts.as_slice() else { panic!("{line}") };
+            assert_eq!(decided(rules, call).as_str(), *expect, "{line}");
+            cases += 1;
+        }
+        assert!(cases >= 60, "{cases} cases");
     }
 }

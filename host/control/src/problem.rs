@@ -6,11 +6,16 @@ use executor_runtime::{AdapterError, CallError, EgressError, FaultKind, LoadErro
 use executor_store::StoreError;
 use serde_json::Value;
 
+/// Characters of a name that is told back to whoever asked for it.
+const NAME_LIMIT: usize = 200;
+
 /// The kinds of problems; each is one HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
     /// 400: the request makes no sense.
     Invalid,
+    /// 401: it is not known who asks.
+    Unauthenticated,
     /// 403: it may not be done.
     Denied,
     /// 404: there is no such thing.
@@ -19,6 +24,8 @@ pub enum ProblemKind {
     Conflict,
     /// 422: understood, and wrong in itself.
     Unprocessable,
+    /// 429: too often; `retry_after_seconds` of the details says when again.
+    TooMany,
     /// 502: somebody else failed.
     Upstream,
     /// 503: not now.
@@ -68,7 +75,11 @@ impl Problem {
     }
 
     pub(crate) fn not_found(what: &str, name: impl Display) -> Self {
-        Self::new(ProblemKind::NotFound, "not-found", format!("there is no {what} {name}"))
+        Self::new(
+            ProblemKind::NotFound,
+            "not-found",
+            format!("there is no {what} {}", shown(&name.to_string())),
+        )
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
@@ -149,6 +160,15 @@ impl From<AdapterError> for Problem {
     }
 }
 
+/// A name that somebody made up, as long as it has to be to be known again.
+fn shown(name: &str) -> String {
+    let mut shown: String = name.chars().take(NAME_LIMIT).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// An error and its causes in one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -162,4 +182,17 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_was_made_up_is_not_told_back_whole() {
+        let short = Problem::not_found("execution", "exe_1");
+        assert_eq!(short.message, "there is no execution exe_1");
+        let long = Problem::not_found("execution", "é".repeat(100_000));
+        assert_eq!(long.message, format!("there is no execution {}…", "é".repeat(NAME_LIMIT)));
+    }
 }

@@ -2,9 +2,12 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use executor_runtime::{CompileError, Diagnostic, Module};
 use executor_store::Digest;
+use executor_telemetry::Place;
+use executor_telemetry::metrics::metrics;
 use lru::LruCache;
 use serde_json::json;
 
@@ -39,7 +42,12 @@ pub(crate) enum ProgramError {
 
 impl Workspace {
     /// Compiles a program, or takes it from the cache.
-    pub(crate) async fn program(&self, name: &str, code: &str) -> Result<Arc<Module>, ProgramError> {
+    pub(crate) async fn program(
+        &self,
+        trace: &Place,
+        name: &str,
+        code: &str,
+    ) -> Result<Arc<Module>, ProgramError> {
         if code.len() > PROGRAM_BYTES {
             return Err(ProgramError::Problem(Problem::new(
                 ProblemKind::Unprocessable,
@@ -50,9 +58,13 @@ impl Workspace {
         let compiler = self.compiler().await.map_err(ProgramError::Problem)?;
         let key = Digest::of(format!("{}\0{name}\0{code}", compiler.identity().digest).as_bytes());
         if let Some(module) = self.programs.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            metrics().control.program_kept();
             return Ok(module.clone());
         }
-        let module = match compiler.compile_loose(&self.share, name, code).await {
+        let begun = Instant::now();
+        let compiled = compiler.compile_loose(&self.share, trace, name, code).await;
+        metrics().control.program_compiled(begun.elapsed());
+        let module = match compiled {
             Ok(module) => Arc::new(module),
             Err(CompileError::Diagnostics(found)) => {
                 return Err(ProgramError::Author(syntax_error(&found)));

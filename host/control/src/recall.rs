@@ -1,6 +1,6 @@
 //! What the journal says of an execution, as a run against it needs it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use executor_runtime::{History, Inputs, Module, RecordedCall};
 use executor_store::{CallRow, ExecutionId, ExecutionRow};
@@ -31,10 +31,13 @@ impl Workspace {
             inputs: inputs(&executions.values(id)?),
             outputs: executions.output(id)?.len() as u64,
         };
-        let asked = executions.interactions(id)?.into_iter();
+        let mut interactions: HashMap<(u64, u64), Vec<_>> = HashMap::new();
+        for row in executions.interactions(id)? {
+            interactions.entry((row.scope, row.ordinal)).or_default().push(row);
+        }
         let past = Past {
             calls: calls.into_iter().map(|row| ((row.scope, row.ordinal), row)).collect(),
-            interactions: asked.map(|row| ((row.scope, row.ordinal), row)).collect(),
+            interactions,
         };
         let (logs, emitted) = self.spoken(id)?;
         Ok(Recalled { past, history, logs, emitted })

@@ -5,20 +5,29 @@
 //! on only from the status that was seen, so that nothing that has ended is
 //! brought back.
 
+use std::any::Any;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use executor_runtime::Sandbox;
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
+use executor_telemetry::metrics::{ApprovalEvent, metrics};
+use futures::FutureExt as _;
+use futures::future::{AbortHandle, Abortable, Aborted};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
+use crate::approvals::APPROVAL;
 use crate::audit::audit_change;
-use crate::caller::Caller;
+use crate::caller::{Caller, Capability};
 use crate::drive::Work;
 use crate::executions::{ExecutionError, ExecutionView};
+use crate::outlive::Outliving;
 use crate::problem::{Problem, ProblemKind};
+use crate::questions::{FORM, form_answer};
 use crate::recall::kept_module;
 use crate::running::Running;
 use crate::session::Session;
@@ -32,7 +41,7 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) const WAITING: &str = "waiting_for_interaction";
 
 /// A person's answer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
     /// What they said.
@@ -49,7 +58,7 @@ pub struct Resume {
 }
 
 /// What a person can say to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ResumeAction {
     /// Do it.
@@ -60,6 +69,40 @@ pub enum ResumeAction {
     Cancel,
 }
 
+/// What is kept of a yes. A form may be filled in by whoever began the
+/// execution, a model too; everything else is for a person to accept.
+fn accepted(
+    caller: &Caller,
+    row: &ExecutionRow,
+    chosen: &InteractionRow,
+    content: Option<&Value>,
+) -> Result<Option<String>, Problem> {
+    if chosen.kind == FORM {
+        return form_answer(chosen, content).map(Some);
+    }
+    if !caller.may(Capability::Approve) {
+        return Err(Problem::new(
+            ProblemKind::Denied,
+            "approval-not-yours",
+            "this client may not accept approvals: a person must",
+        )
+        .hint(format!("on a terminal: executor resume {} --accept", chosen.execution)));
+    }
+    if !caller.accepts(row) {
+        return Err(Problem::new(
+            ProblemKind::Denied,
+            "approval-not-yours",
+            format!(
+                "this execution is of {}, and a {} accepts what their own ask",
+                row.account,
+                caller.role.as_str()
+            ),
+        )
+        .hint("an admin of the organization accepts it"));
+    }
+    Ok(content.map(Value::to_string))
+}
+
 impl Workspace {
     /// Goes on with a waiting execution. The answer is committed before the
     /// program runs again; a second answer to the same question gets what
@@ -68,25 +111,24 @@ impl Workspace {
     /// # Errors
     /// When there is nothing to answer, or the caller may not accept.
     pub async fn resume(&self, caller: &Caller, id: &str, request: Resume) -> Result<ExecutionView, Problem> {
-        if request.action == ResumeAction::Accept && !caller.may_approve {
-            return Err(Problem::new(
-                ProblemKind::Denied,
-                "approval-not-yours",
-                "this client may not accept approvals: a person must",
-            )
-            .hint(format!("on a terminal: executor resume {id} --accept")));
+        if request.remember {
+            caller.expect(Capability::Manage)?;
         }
-        let id = self.known_execution(id)?.id;
+        let id = self.handled_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
         self.running.wait(&id).await;
         let row = self.known_execution(id.as_str())?;
         let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
-            return self.execution(id.as_str()).await;
+            return self.execution_view(&id).await;
         };
-        if request.action == ResumeAction::Cancel {
-            drop(claim);
-            return self.cancel(caller, id.as_str()).await;
-        }
+        let answer = match request.action {
+            ResumeAction::Cancel => {
+                drop(claim);
+                return self.cancel(caller, id.as_str()).await;
+            }
+            ResumeAction::Accept => accepted(caller, &row, &chosen, request.content.as_ref())?,
+            ResumeAction::Decline => None,
+        };
         let sandbox = match row.kind.as_str() {
             "code" => Some(self.pinned_sandbox(&row).await?),
             _ => None,
@@ -94,7 +136,7 @@ impl Workspace {
         let (workspace, caller) = (self.this(), caller.clone());
         let go_on = async move {
             let _claim = claim;
-            workspace.go_on(&caller, row, &chosen, &request, sandbox).await
+            workspace.go_on(&caller, row, &chosen, &request, answer, sandbox).await
         };
         self.launch(&id, go_on).await
     }
@@ -122,22 +164,24 @@ impl Workspace {
         row: ExecutionRow,
         chosen: &InteractionRow,
         request: &Resume,
+        answer: Option<String>,
         sandbox: Option<Arc<Sandbox>>,
     ) -> Result<ExecutionView, Problem> {
-        match self.answer(caller, chosen, request).await {
+        match self.answer(caller, chosen, request, answer).await {
             Ok(()) => {}
-            Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution(row.id.as_str()).await,
+            Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution_view(&row.id).await,
             Err(problem) => return Err(problem),
         }
         if request.action == ResumeAction::Accept
             && request.remember
+            && chosen.kind == APPROVAL
             && let Some(rule) = self.rule_from(caller, chosen)
-            && let Err(problem) = self.write_policy(caller, rule).await
+            && let Err(problem) = self.write_policy(caller, rule, None).await
         {
             tracing::warn!(%problem, execution = %row.id, "the rule of an approval was not written");
         }
         let id = row.id.clone();
-        match self.replay(caller, row, sandbox).await {
+        match self.replay(row, sandbox).await {
             Ok(view) => Ok(view),
             Err(problem) => self.give_up(&id, caller, &problem).await,
         }
@@ -145,7 +189,6 @@ impl Workspace {
 
     async fn replay(
         &self,
-        caller: &Caller,
         row: ExecutionRow,
         sandbox: Option<Arc<Sandbox>>,
     ) -> Result<ExecutionView, Problem> {
@@ -157,7 +200,8 @@ impl Workspace {
             }
         };
         let (past, logs, emitted) = (recalled.past, recalled.logs, recalled.emitted);
-        Session::again(self.this(), caller.clone(), row, past, logs, emitted).drive(work).await
+        let caller = Caller::of_execution(&row)?;
+        Session::again(self.this(), caller, row, past, logs, emitted).drive(work).await
     }
 
     async fn answer(
@@ -165,6 +209,7 @@ impl Workspace {
         caller: &Caller,
         chosen: &InteractionRow,
         request: &Resume,
+        answer: Option<String>,
     ) -> Result<(), Problem> {
         let status = if request.action == ResumeAction::Accept { "accepted" } else { "declined" };
         let now_ms = self.shared.now_ms();
@@ -172,13 +217,14 @@ impl Workspace {
             "execution": chosen.execution.to_string(), "interaction": chosen.id.to_string(),
             "answer": status, "remember": request.remember,
         });
+        let told = record.clone();
         let changes = vec![
             Change::Answer {
                 interaction: chosen.id.clone(),
                 expected: "pending".into(),
                 status: status.into(),
-                answer: request.content.as_ref().map(Value::to_string),
-                answered_by: caller.account.clone(),
+                answer,
+                answered_by: caller.signature(),
                 at_ms: now_ms,
             },
             Change::Status {
@@ -192,21 +238,25 @@ impl Workspace {
         self.executions().commit(changes).await.map_err(|error| match error {
             StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
             other => other.into(),
-        })
+        })?;
+        let accepted = request.action == ResumeAction::Accept;
+        metrics().control.approval(if accepted { ApprovalEvent::Accepted } else { ApprovalEvent::Declined });
+        self.tell("approval.answer", || told);
+        Ok(())
     }
 
     /// The engine that an execution began with.
     async fn pinned_sandbox(&self, row: &ExecutionRow) -> Result<Arc<Sandbox>, Problem> {
-        let sandbox = self.sandbox().await?;
-        match &row.engine {
-            Some(digest) if digest.hex() != sandbox.identity().digest => Err(Problem::new(
+        let Some(digest) = &row.engine else { return self.sandbox().await };
+        self.sandbox_of(digest).await.map_err(|problem| match problem.code.as_str() {
+            "component-missing" => Problem::new(
                 ProblemKind::Conflict,
                 "engine-changed",
-                format!("this execution began with another version of the engine ({digest})"),
+                format!("this execution began with another version of the engine ({digest}), which is gone"),
             )
-            .hint(format!("run it anew with `executor executions rerun {}`", row.id))),
-            _ => Ok(sandbox),
-        }
+            .hint(format!("run it anew with `executor executions rerun {}`", row.id)),
+            _ => problem,
+        })
     }
 
     /// Ends an execution.
@@ -214,7 +264,7 @@ impl Workspace {
     /// # Errors
     /// When there is none of that id, or it has ended.
     pub async fn cancel(&self, caller: &Caller, id: &str) -> Result<ExecutionView, Problem> {
-        let id = self.known_execution(id)?.id;
+        let id = self.handled_execution(caller, id)?.id;
         self.running.abort(&id).await;
         let _claim = self.running.claim(&id).await;
         self.executions().written().await?;
@@ -225,6 +275,7 @@ impl Workspace {
         if !matches!(row.status.as_str(), "running" | "pending" | WAITING) {
             return Err(ended(&row.status));
         }
+        let waited = row.status == WAITING;
         let error = ExecutionError {
             code: "cancelled".into(),
             message: "it was cancelled".into(),
@@ -237,7 +288,12 @@ impl Workspace {
             StoreError::Conflict { .. } => ended("meanwhile"),
             other => other.into(),
         })?;
-        self.execution(id.as_str()).await
+        // Of one that ran, its session has told.
+        if waited {
+            metrics().control.executed(&row.kind, &row.surface, "cancelled");
+        }
+        self.tell("execution.cancelled", || json!({"execution": id.to_string()}));
+        self.execution_view(&id).await
     }
 
     /// Settles an execution that can't go on by no fault of its program.
@@ -255,7 +311,8 @@ impl Workspace {
             ..ExecutionError::default()
         };
         self.executions().commit(self.last_changes(id, caller, "failed", &error)?).await?;
-        self.execution(id.as_str()).await
+        self.tell("execution.failed", || json!({"execution": id.to_string()}));
+        self.execution_view(id).await
     }
 
     /// What ends an execution from outside: its questions are withdrawn, what
@@ -279,6 +336,7 @@ impl Workspace {
             fuel: 0,
             memory_bytes: 0,
             truncated: false,
+            spans: None,
         });
         Ok(changes)
     }
@@ -295,53 +353,61 @@ impl Workspace {
             expected: "pending".into(),
             status: "cancelled".into(),
             answer: None,
-            answered_by: caller.account.clone(),
+            answered_by: caller.signature(),
             at_ms: now_ms,
         };
         let asked = self.executions().interactions(id)?.into_iter();
-        Ok(asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect())
+        let withdrawn: Vec<_> =
+            asked.filter(|row| row.status == "pending").map(|row| withdraw(row.id)).collect();
+        withdrawn.iter().for_each(|_| metrics().control.approval(ApprovalEvent::Withdrawn));
+        Ok(withdrawn)
     }
 
     /// An execution whose task was ended, once whoever ended it has said what
     /// it is now. A daemon that ends says nothing: its next start does.
     async fn once_settled(&self, id: &ExecutionId) -> Result<ExecutionView, Problem> {
         for _ in 0..SETTLE_TRIES {
-            let view = self.execution(id.as_str()).await?;
+            let view = self.execution_view(id).await?;
             if view.status != "running" {
                 return Ok(view);
             }
             tokio::time::sleep(SETTLE_PAUSE).await;
         }
-        self.execution(id.as_str()).await
+        self.execution_view(id).await
     }
 
-    /// Runs an execution in a task of its own and waits for its end: it goes
-    /// on when whoever asked goes away.
+    /// Runs an execution to its end, whatever becomes of whoever asked.
     pub(crate) async fn launch(
         &self,
         id: &ExecutionId,
         work: impl Future<Output = Result<ExecutionView, Problem>> + Send + 'static,
     ) -> Result<ExecutionView, Problem> {
         let (signal, ended) = Running::signal();
-        let task = {
-            let (workspace, id) = (self.this(), id.clone());
-            tokio::spawn(async move {
-                let _signal = signal;
-                let view = work.await;
-                workspace.running.remove(&id);
-                view
-            })
+        let (abort, aborted) = AbortHandle::new_pair();
+        self.running.add(id.clone(), abort, ended);
+        let (workspace, known) = (self.this(), id.clone());
+        let work = async move {
+            let _signal = signal;
+            let view = AssertUnwindSafe(work).catch_unwind().await;
+            workspace.running.remove(&known);
+            view
         };
-        self.running.add(id.clone(), task.abort_handle(), ended);
-        let finished = task.await;
+        let finished = Outliving::new(Abortable::new(work, aborted)).await;
         self.running.remove(id);
         match finished {
-            Ok(view) => view,
-            Err(error) if error.is_cancelled() => self.once_settled(id).await,
-            Err(panic) => {
-                let problem = Problem::internal(format!("the execution {id} panicked: {panic}"));
+            Ok(Ok(view)) => view,
+            Err(Aborted) => self.once_settled(id).await,
+            Ok(Err(panic)) => {
+                let problem =
+                    Problem::internal(format!("the execution {id} broke: {}", said(panic.as_ref())));
                 self.give_up(id, &Caller::daemon(), &problem).await
             }
         }
     }
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

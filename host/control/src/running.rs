@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use executor_store::ExecutionId;
+use futures::future::AbortHandle;
 use tokio::sync::{OwnedMutexGuard, watch};
-use tokio::task::AbortHandle;
 
 /// Claims that nobody holds are forgotten once there are so many.
 const CLAIMS: usize = 256;
@@ -47,6 +47,11 @@ impl Running {
             abort.abort();
             while ended.changed().await.is_ok() {}
         }
+    }
+
+    /// How many run now.
+    pub(crate) fn count(&self) -> usize {
+        self.entries().len()
     }
 
     pub(crate) fn abort_all(&self) {

@@ -6,15 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use executor_runtime::{BridgeHost, Call, Output, Settled, full_path};
 use executor_store::{CallRow, Change, ExecutionId, ExecutionRow, InteractionRow};
+use executor_telemetry::spans::names;
+use executor_telemetry::{Place, Root, remote_parent};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::executions::LogView;
+use crate::once::Once;
 use crate::problem::Problem;
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
 use crate::tools::{DescribeOptions, ToolQuery};
+use crate::watch::Watch;
 use crate::workspace::Workspace;
 
 /// A running execution.
@@ -23,6 +27,7 @@ pub(crate) struct Session {
     pub(crate) caller: Caller,
     pub(crate) row: ExecutionRow,
     pub(crate) past: Past,
+    pub(crate) watch: Watch,
     state: Mutex<State>,
 }
 
@@ -30,7 +35,8 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct Past {
     pub(crate) calls: HashMap<(u64, u64), CallRow>,
-    pub(crate) interactions: HashMap<(u64, u64), InteractionRow>,
+    /// The questions of each call, in the order in which they were asked.
+    pub(crate) interactions: HashMap<(u64, u64), Vec<InteractionRow>>,
 }
 
 #[derive(Default)]
@@ -61,8 +67,9 @@ pub(crate) struct CallOptions {
 }
 
 impl Session {
-    pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow) -> Self {
-        Self { workspace, caller, row, past: Past::default(), state: Mutex::default() }
+    pub(crate) fn new(workspace: Arc<Workspace>, caller: Caller, row: ExecutionRow, root: Root) -> Self {
+        let watch = Watch::new(root, &row, &workspace.name);
+        Self { workspace, caller, row, past: Past::default(), watch, state: Mutex::default() }
     }
 
     /// A session of an execution that is recorded already.
@@ -76,7 +83,10 @@ impl Session {
     ) -> Self {
         let wrote = past.calls.values().any(|call| call.write);
         let state = State { recorded: true, wrote, calls: 0, logs, emitted };
-        Self { workspace, caller, row, past, state: Mutex::new(state) }
+        let since_ms = u64::try_from(workspace.shared.now_ms() - row.created_ms).unwrap_or(0);
+        let root = Root::begin(names::EXECUTION, remote_parent(), since_ms.saturating_mul(1_000));
+        let watch = Watch::new(root, &row, &workspace.name);
+        Self { workspace, caller, row, past, watch, state: Mutex::new(state) }
     }
 
     pub(crate) fn id(&self) -> &ExecutionId {
@@ -92,6 +102,11 @@ impl Session {
             logs: state.logs,
             emitted: state.emitted,
         }
+    }
+
+    /// Whether anything of it is on record.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.lock().recorded
     }
 
     pub(crate) fn mark_written(&self) {
@@ -118,6 +133,13 @@ impl Session {
         Ok(queued.await?)
     }
 
+    /// Records, synced, that this execution was begun under a key.
+    pub(crate) async fn begin_once(&self, once: Option<Once>) -> Result<(), Problem> {
+        let Some(once) = once else { return Ok(()) };
+        let change = Change::Once { once: once.into_store(), id: self.id().clone() };
+        self.write_synced(vec![change]).await
+    }
+
     /// The changes, after the execution's own record where it has none yet:
     /// an execution that calls nothing is recorded once, at its end. They are
     /// queued under the same lock, so that the record is first in the queue.
@@ -125,7 +147,7 @@ impl Session {
         if std::mem::replace(&mut state.recorded, true) {
             return changes;
         }
-        let mut all = vec![Change::Put(self.row.clone())];
+        let mut all = vec![Change::Put(Box::new(self.row.clone()))];
         all.extend(changes);
         all
     }
@@ -204,12 +226,12 @@ impl Session {
     async fn builtin(&self, word: &str, args: &str) -> Result<String, Problem> {
         let workspace = &self.workspace;
         match word {
-            "search" => json(&workspace.search_tools(parse::<ToolQuery>(args)?).await?),
+            "search" => json(&workspace.search_tools(&self.caller, parse::<ToolQuery>(args)?).await?),
             "describe" => {
                 let request = parse::<DescribeRequest>(args)?;
                 let path = request.path.strip_prefix("tools.").unwrap_or(&request.path);
                 let options = DescribeOptions { type_name: request.type_name, depth: request.depth };
-                json(&workspace.describe_tool(path, options).await?)
+                json(&workspace.describe_tool(&self.caller, path, options).await?)
             }
             _ => json(&workspace.sources()?),
         }
@@ -249,6 +271,11 @@ impl BridgeHost for SessionHost {
         Box::pin(async move { session.settle(call).await })
     }
 
+    fn room(&self) -> Option<BoxFuture<'static, ()>> {
+        let executions = self.0.workspace.executions();
+        if executions.has_room() { None } else { Some(Box::pin(executions.room())) }
+    }
+
     fn delivered(&self, call: &Call, settled: &Settled, delivery: u64) {
         let change = if call.root == "timer" {
             let row = CallRow { delivery: Some(delivery), ..self.0.settled_row(call, settled) };
@@ -257,6 +284,10 @@ impl BridgeHost for SessionHost {
             Change::Delivery { id: self.0.id().clone(), scope: call.scope, ordinal: call.ordinal, delivery }
         };
         self.0.write_behind(vec![change]);
+    }
+
+    fn trace(&self) -> Place {
+        self.0.watch.place().clone()
     }
 
     fn output(&self, output: Output) {

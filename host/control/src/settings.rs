@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
+use executor_telemetry::logs::Bounds;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemKind};
 
 const MIB: u64 = 1024 * 1024;
+
+/// A hundred years.
+const DAYS_MAX: u64 = 36_500;
 
 /// The largest memory that one execution may be given: the pool's slots.
 const EXECUTE_MEMORY_MIB_MAX: u64 = 256;
@@ -20,6 +25,36 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// What is kept on disk.
     pub storage: StorageSettings,
+    /// The audit log.
+    pub audit: AuditSettings,
+    /// Questions to people.
+    pub approvals: ApprovalSettings,
+    /// The daemon's own log.
+    pub logs: LogSettings,
+}
+
+/// `[logs]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSettings {
+    /// The size of one file, in MiB.
+    pub file_mib: u64,
+    /// How many files there are at most.
+    pub files: u64,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self { file_mib: 8, files: 5 }
+    }
+}
+
+impl LogSettings {
+    /// What these come to.
+    pub fn bounds(&self) -> Bounds {
+        let files = u32::try_from(self.files).unwrap_or(u32::MAX);
+        Bounds { file_bytes: self.file_mib.saturating_mul(MIB), files }
+    }
 }
 
 /// `[limits]`
@@ -48,16 +83,43 @@ impl Default for LimitSettings {
 pub struct StorageSettings {
     /// Free disk space below which no new work is taken, in MiB.
     pub disk_floor_mib: u64,
+    /// How long executions that have ended are kept, in days.
+    pub keep_days: u64,
+    /// How much all executions of a workspace may take, in MiB; the oldest
+    /// that have ended go first.
+    pub keep_mib: u64,
 }
 
 impl Default for StorageSettings {
     fn default() -> Self {
-        Self { disk_floor_mib: 64 }
+        Self { disk_floor_mib: 64, keep_days: 30, keep_mib: 2048 }
+    }
+}
+
+/// `[audit]`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuditSettings {
+    /// How long records are kept, in days; 0: for ever.
+    pub keep_days: u64,
+}
+
+/// `[approvals]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ApprovalSettings {
+    /// How long a question waits for its answer, in hours.
+    pub expire_hours: u64,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { expire_hours: 7 * 24 }
     }
 }
 
 /// One setting, as `executor config` shows it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SettingView {
     /// `limits.execute_memory_mib`
     pub key: String,
@@ -68,6 +130,33 @@ pub struct SettingView {
     /// What it is where nothing is said.
     pub default: u64,
 }
+
+/// One setting: its name, its value and its bounds.
+struct Field {
+    key: &'static str,
+    get: fn(&Settings) -> u64,
+    least: u64,
+    most: u64,
+}
+
+const fn field(key: &'static str, get: fn(&Settings) -> u64, least: u64, most: u64) -> Field {
+    Field { key, get, least, most }
+}
+
+/// Every setting there is.
+const FIELDS: &[Field] = &[
+    field("limits.execute_memory_mib", |all| all.limits.execute_memory_mib, 4, EXECUTE_MEMORY_MIB_MAX),
+    field("limits.execute_wall_seconds", |all| all.limits.execute_wall_seconds, 1, 24 * 3600),
+    field("limits.execute_cpu_seconds", |all| all.limits.execute_cpu_seconds, 1, 24 * 3600),
+    field("limits.document_mib", |all| all.limits.document_mib, 1, 256),
+    field("storage.disk_floor_mib", |all| all.storage.disk_floor_mib, 0, u64::MAX / MIB),
+    field("storage.keep_days", |all| all.storage.keep_days, 1, DAYS_MAX),
+    field("storage.keep_mib", |all| all.storage.keep_mib, 16, u64::MAX / MIB),
+    field("audit.keep_days", |all| all.audit.keep_days, 0, DAYS_MAX),
+    field("approvals.expire_hours", |all| all.approvals.expire_hours, 1, DAYS_MAX * 24),
+    field("logs.file_mib", |all| all.logs.file_mib, 1, 1024),
+    field("logs.files", |all| all.logs.files, 1, 100),
+];
 
 impl Settings {
     /// Reads the text of a `config.toml`.
@@ -82,16 +171,9 @@ impl Settings {
         };
         let settings: Self =
             toml::from_str(text).map_err(|error| invalid(format!("config.toml: {error}")))?;
-        let limits = &settings.limits;
-        let bounds = [
-            ("limits.execute_memory_mib", limits.execute_memory_mib, 4, EXECUTE_MEMORY_MIB_MAX),
-            ("limits.execute_wall_seconds", limits.execute_wall_seconds, 1, 24 * 3600),
-            ("limits.execute_cpu_seconds", limits.execute_cpu_seconds, 1, 24 * 3600),
-            ("limits.document_mib", limits.document_mib, 1, 256),
-            ("storage.disk_floor_mib", settings.storage.disk_floor_mib, 0, u64::MAX / MIB),
-        ];
-        for (key, value, least, most) in bounds {
-            if !(least..=most).contains(&value) {
+        for Field { key, get, least, most } in FIELDS {
+            let value = get(&settings);
+            if !(*least..=*most).contains(&value) {
                 return Err(invalid(format!(
                     "config.toml: {key} is {value}; it must be between {least} and {most}"
                 )));
@@ -103,24 +185,16 @@ impl Settings {
     /// Every setting and where its value is from.
     pub fn views(&self) -> Vec<SettingView> {
         let default = Self::default();
-        let values = |settings: &Self| {
-            [
-                ("limits.execute_memory_mib", settings.limits.execute_memory_mib),
-                ("limits.execute_wall_seconds", settings.limits.execute_wall_seconds),
-                ("limits.execute_cpu_seconds", settings.limits.execute_cpu_seconds),
-                ("limits.document_mib", settings.limits.document_mib),
-                ("storage.disk_floor_mib", settings.storage.disk_floor_mib),
-            ]
-        };
-        let pairs = values(self).into_iter().zip(values(&default));
-        pairs
-            .map(|((key, value), (_, default))| SettingView {
-                key: key.to_owned(),
+        let view = |field: &Field| {
+            let (value, default) = ((field.get)(self), (field.get)(&default));
+            SettingView {
+                key: field.key.to_owned(),
                 value,
                 source: if value == default { "default" } else { "config.toml" },
                 default,
-            })
-            .collect()
+            }
+        };
+        FIELDS.iter().map(view).collect()
     }
 
     pub(crate) fn execute_limits(&self) -> Limits {
@@ -136,9 +210,30 @@ impl Settings {
         usize::try_from(self.limits.document_mib * MIB).unwrap_or(usize::MAX)
     }
 
+    pub(crate) fn expire_ms(&self) -> i64 {
+        hours_ms(self.approvals.expire_hours)
+    }
+
+    pub(crate) fn keep_ms(&self) -> i64 {
+        hours_ms(self.storage.keep_days * 24)
+    }
+
+    pub(crate) fn keep_bytes(&self) -> u64 {
+        self.storage.keep_mib.saturating_mul(MIB)
+    }
+
+    /// None: for ever.
+    pub(crate) fn keep_audit_ms(&self) -> Option<i64> {
+        (self.audit.keep_days > 0).then(|| hours_ms(self.audit.keep_days * 24))
+    }
+
     pub(crate) fn disk_floor_bytes(&self) -> u64 {
         self.storage.disk_floor_mib * MIB
     }
+}
+
+fn hours_ms(hours: u64) -> i64 {
+    i64::try_from(hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -155,6 +250,7 @@ mod tests {
             ("[limits]\nexecute_memory = 10", "unknown field `execute_memory`"),
             ("limits = 3", "invalid type"),
             ("[storage", "config.toml:"),
+            ("[logs]\nfiles = 0", "logs.files is 0; it must be between 1 and 100"),
         ] {
             let problem = Settings::parse(text).expect_err("invalid");
             assert!(problem.message.contains(expect), "{}", problem.message);

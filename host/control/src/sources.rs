@@ -5,46 +5,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use executor_runtime::memory;
-use executor_runtime::{
-    AdapterContext, Detection, Document, HostPort, Indexed, Origin, Probe, Progress, Scope,
-};
+use executor_runtime::{AdapterContext, Document, HostPort, Indexed, Origin, Progress, Scope};
 use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
-use crate::asking::{may_ask, reads_by_post};
+use crate::asking::may_ask;
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::components::Grant;
 use crate::document::{DocumentInput, Found};
+use crate::once::Once;
+use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
-
-/// A detection below this is a guess, not a finding.
-const CONFIDENCE: u8 = 30;
 
 /// The setting of an adapter by which a person lets its index read documents of
 /// other origins.
 const REFERENCE_ORIGINS: &str = "reference_origins";
 
-/// Something that may become a source.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SourceInput {
-    /// A URL to fetch.
-    #[serde(default)]
-    pub url: Option<String>,
-    /// Or a document.
-    #[serde(default)]
-    pub document: Option<DocumentInput>,
-    /// Hosts whose special addresses are granted: `localhost:4010`.
-    #[serde(default)]
-    pub allow_hosts: Vec<String>,
-}
-
 /// A source to add.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSource {
     /// A URL to fetch.
@@ -73,27 +56,8 @@ pub struct AddSource {
     pub trusted: bool,
 }
 
-/// What a document was found to be.
-#[derive(Debug, Clone, Serialize)]
-pub struct DetectionView {
-    /// The kind of source it would be.
-    pub kind: String,
-    /// How sure that is, 0 to 100.
-    pub confidence: u8,
-    /// The name it would get.
-    pub suggested_name: String,
-    /// Its title.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What a person should know.
-    pub warnings: Vec<String>,
-    /// More of the adapter's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Value>,
-}
-
 /// A source in a line.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceView {
     /// Its name.
     pub name: String,
@@ -119,7 +83,7 @@ pub struct SourceView {
 }
 
 /// A source in full.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceDetail {
     /// In a line.
     #[serde(flatten)]
@@ -142,7 +106,7 @@ pub struct SourceDetail {
 }
 
 /// Something that was left out of a source.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WarningView {
     /// The tool it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +118,7 @@ pub struct WarningView {
 }
 
 /// A source that was added.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceAdded {
     /// The source.
     pub source: SourceDetail,
@@ -165,7 +129,7 @@ pub struct SourceAdded {
 }
 
 /// A source that was indexed anew.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceRefreshed {
     /// The source.
     pub source: SourceView,
@@ -180,7 +144,7 @@ pub struct SourceRefreshed {
 }
 
 /// How far an index is.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ProgressView {
     /// Done.
     pub done: u64,
@@ -194,13 +158,6 @@ pub struct ProgressView {
 /// Hears of an index's progress.
 pub type ProgressSink = Arc<dyn Fn(ProgressView) + Send + Sync>;
 
-/// An adapter's finding.
-struct Candidate {
-    component: ComponentRow,
-    kind: String,
-    detection: Detection,
-}
-
 impl Workspace {
     /// The sources.
     ///
@@ -208,6 +165,14 @@ impl Workspace {
     /// When they can't be read.
     pub fn sources(&self) -> Result<Vec<SourceView>, Problem> {
         self.store.sources()?.into_iter().map(|row| self.source_view(&row)).collect()
+    }
+
+    /// A page of the sources.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub fn sources_page(&self, query: &PageQuery) -> Result<Page<SourceView>, Problem> {
+        query.page(self.sources()?, |view: &SourceView| view.name.clone())
     }
 
     /// One source in full.
@@ -219,20 +184,6 @@ impl Workspace {
         self.source_detail(&row)
     }
 
-    /// Says what a URL or document is.
-    ///
-    /// # Errors
-    /// When it can't be had.
-    pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
-        let hosts = parse_hosts(&input.allow_hosts)?;
-        let found = self.find_document(input.url.as_deref(), input.document.as_ref(), &hosts).await?;
-        let candidates = self.candidates(&found, &hosts).await?;
-        match found.refusal {
-            Some(refusal) if candidates.is_empty() => Err(refusal),
-            _ => Ok(candidates.into_iter().map(detection_view).collect()),
-        }
-    }
-
     /// Adds a source: finds out what it is, indexes it, and makes it tools.
     ///
     /// # Errors
@@ -241,9 +192,14 @@ impl Workspace {
         &self,
         caller: &Caller,
         request: AddSource,
+        once: Option<Once>,
         progress: ProgressSink,
     ) -> Result<SourceAdded, Problem> {
         let begun = Instant::now();
+        if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
+            let source = self.source(&name)?;
+            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0 });
+        }
         self.shared.check_disk()?;
         let hosts = parse_hosts(&request.allow_hosts)?;
         if let Some(name) = &request.name {
@@ -290,7 +246,7 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
-        self.store.replace_source(row.clone(), indexed.staged).await?;
+        self.store.replace_source(row.clone(), indexed.staged, once.map(Once::into_store)).await?;
         self.catalogue.forget();
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
         self.record(caller, "source.add", what).await?;
@@ -347,7 +303,7 @@ impl Workspace {
         let has_base = row.settings.contains("\"base_url\"");
         let new_origins =
             named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
-        self.store.replace_source(row.clone(), indexed.staged).await?;
+        self.store.replace_source(row.clone(), indexed.staged, None).await?;
         self.catalogue.forget();
         let (added, removed, changed) = changes;
         let what =
@@ -411,98 +367,12 @@ impl Workspace {
 
     /// Where an index may read what its document refers to: the document's own
     /// origin, and those that the person named for it. Without a credential.
-    fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
+    pub(crate) fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
         let settings: Value = serde_json::from_str(settings).unwrap_or_default();
         let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
         let origins = url.into_iter().chain(named.filter_map(Value::as_str));
         let origins = origins.filter_map(|origin| Origin::parse(origin).ok()).collect();
         Scope::new(format!("{}/", self.name), origins, hosts)
-    }
-
-    /// What each adapter makes of a document, surest first.
-    async fn candidates(&self, found: &Found, hosts: &[HostPort]) -> Result<Vec<Candidate>, Problem> {
-        let mut candidates = Vec::new();
-        for component in self.store.components()? {
-            let Some(kind) = component.kind.clone() else { continue };
-            if found.readable_by(&component).is_err() {
-                continue;
-            }
-            match self.ask(&component, found, hosts).await {
-                Ok(Some(detection)) => candidates.push(Candidate { component, kind, detection }),
-                Ok(None) => {}
-                Err(problem) => tracing::warn!(component = component.name, %problem, "detection failed"),
-            }
-        }
-        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.detection.confidence));
-        Ok(candidates)
-    }
-
-    async fn ask(
-        &self,
-        component: &ComponentRow,
-        found: &Found,
-        hosts: &[HostPort],
-    ) -> Result<Option<Detection>, Problem> {
-        let adapter = self.adapter(&component.name).await?;
-        let probe =
-            Probe { status: found.status, headers: found.headers.clone(), document: found.document.clone() };
-        let mut context = self.no_reach();
-        if reads_by_post(component) {
-            let url = found.document.url.as_deref();
-            context.scope = may_ask(component, self.index_scope(url, "{}", hosts.to_vec()));
-        }
-        Ok(adapter.detect(&self.share, context, probe).await?)
-    }
-
-    /// The adapter that a document is for: the one that the person named,
-    /// whatever it makes of the document, else the surest.
-    async fn choose(
-        &self,
-        found: &Found,
-        kind: Option<&str>,
-        hosts: &[HostPort],
-    ) -> Result<Candidate, Problem> {
-        if let Some(kind) = kind {
-            return self.named(found, kind, hosts).await;
-        }
-        let mut candidates = self.candidates(found, hosts).await?;
-        let warnings: Vec<String> =
-            candidates.iter().flat_map(|candidate| candidate.detection.warnings.clone()).collect();
-        if candidates.first().is_some_and(|first| first.detection.confidence >= CONFIDENCE) {
-            return Ok(candidates.swap_remove(0));
-        }
-        if let Some(refusal) = &found.refusal {
-            let refusal = refusal.clone();
-            return Err(if warnings.is_empty() { refusal } else { refusal.hint(warnings.join("; ")) });
-        }
-        let said = if warnings.is_empty() { found.beginning() } else { warnings.join("; ") };
-        Err(Problem::new(
-            ProblemKind::Unprocessable,
-            "unknown-document",
-            format!("no adapter knows what {} is: {said}", found.place()),
-        )
-        .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
-    }
-
-    async fn named(&self, found: &Found, kind: &str, hosts: &[HostPort]) -> Result<Candidate, Problem> {
-        let components = self.store.components()?;
-        let Some(component) = components.iter().find(|row| row.kind.as_deref() == Some(kind)) else {
-            let kinds: BTreeSet<&str> = components.iter().filter_map(|row| row.kind.as_deref()).collect();
-            let known = kinds.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(
-                Problem::invalid(format!("{kind:?} is no kind of source")).hint(format!("there is: {known}"))
-            );
-        };
-        let nothing = || Detection {
-            confidence: 0,
-            config: "{}".into(),
-            suggested_name: kind.to_owned(),
-            warnings: Vec::new(),
-            meta: None,
-        };
-        found.readable_by(component)?;
-        let detection = self.ask(component, found, hosts).await?.unwrap_or_else(nothing);
-        Ok(Candidate { component: component.clone(), kind: kind.to_owned(), detection })
     }
 
     fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
@@ -608,19 +478,6 @@ pub(crate) fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, Problem> {
 
 fn report(progress: &ProgressSink, done: u64, total: Option<u64>, what: &str) {
     progress(ProgressView { done, total, what: what.to_owned() });
-}
-
-fn detection_view(candidate: Candidate) -> DetectionView {
-    let meta: Option<Value> = candidate.detection.meta.and_then(|meta| serde_json::from_str(&meta).ok());
-    let title = meta.as_ref().and_then(|meta| meta.get("title")).and_then(Value::as_str).map(str::to_owned);
-    DetectionView {
-        kind: candidate.kind,
-        confidence: candidate.detection.confidence,
-        suggested_name: candidate.detection.suggested_name,
-        title,
-        warnings: candidate.detection.warnings,
-        meta,
-    }
 }
 
 /// The origins that a source's requests may go to: those that the person

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
+use crate::caller::Caller;
 use crate::catalogue::{Entry, Searchable};
+use crate::page::{PageQuery, cursor};
 use crate::policies::{Action, Subject};
 use crate::problem::Problem;
 use crate::search::Query;
@@ -17,7 +20,7 @@ const PAGE: usize = 12;
 const PAGE_MAX: usize = 500;
 
 /// What to look for.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolQuery {
     /// Words; none: every tool, by path.
@@ -32,10 +35,13 @@ pub struct ToolQuery {
     /// After so many.
     #[serde(default)]
     pub offset: Option<usize>,
+    /// The `next_cursor` of the page before, in place of an offset.
+    #[serde(default)]
+    pub cursor: Option<String>,
 }
 
 /// A page of tools.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ToolPage {
     /// The tools, best first.
     pub items: Vec<ToolItem>,
@@ -45,10 +51,13 @@ pub struct ToolPage {
     pub offset: usize,
     /// Whether there are more.
     pub has_more: bool,
+    /// Where the next page begins; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// A tool on a page.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ToolItem {
     /// Its path.
     pub path: String,
@@ -67,7 +76,7 @@ pub struct ToolItem {
 }
 
 /// How much of a tool's types to show.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescribeOptions {
     /// One named type, in full.
@@ -79,7 +88,7 @@ pub struct DescribeOptions {
 }
 
 /// How to call a tool.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ToolDescription {
     /// Its path.
     pub path: String,
@@ -113,7 +122,7 @@ pub struct ToolDescription {
 }
 
 /// What the policies say of a tool.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ToolPolicy {
     /// The decision.
     pub action: Action,
@@ -127,12 +136,14 @@ impl Workspace {
     ///
     /// # Errors
     /// When the catalogue can't be read, or the source is none.
-    pub async fn search_tools(&self, query: ToolQuery) -> Result<ToolPage, Problem> {
+    pub async fn search_tools(&self, caller: &Caller, query: ToolQuery) -> Result<ToolPage, Problem> {
         let searchable = self.searchable()?;
         if let Some(source) = &query.source {
             self.known_source(source)?;
         }
-        let (limit, offset) = (query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX), query.offset.unwrap_or(0));
+        let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let paging = PageQuery { limit: None, cursor: query.cursor };
+        let offset = paging.place()?.or(query.offset).unwrap_or(0);
         let found = matches(&searchable, query.query.as_deref().unwrap_or_default(), query.source.as_deref());
         let rules = self.rules();
         let decide = |entry: &Entry| {
@@ -143,7 +154,7 @@ impl Workspace {
         let visible = found.into_iter().filter_map(|(document, score)| {
             let entry = &searchable.entries[document as usize];
             let action = decide(entry);
-            (action != Action::Block).then_some((score, entry, action))
+            (action != Action::Block && caller.has_tool(&entry.path)).then_some((score, entry, action))
         });
         let mut items = Vec::new();
         let mut total = 0;
@@ -153,7 +164,9 @@ impl Workspace {
             }
             total += 1;
         }
-        Ok(ToolPage { has_more: offset.saturating_add(items.len()) < total, items, total, offset })
+        let end = offset.saturating_add(items.len());
+        let has_more = end < total;
+        Ok(ToolPage { has_more, next_cursor: has_more.then(|| cursor(end)), items, total, offset })
     }
 
     /// Says how a tool is called.
@@ -162,6 +175,7 @@ impl Workspace {
     /// When there is no such tool; details hold what was meant.
     pub async fn describe_tool(
         &self,
+        caller: &Caller,
         path: &str,
         options: DescribeOptions,
     ) -> Result<ToolDescription, Problem> {
@@ -172,7 +186,7 @@ impl Workspace {
             connection: None,
             read_only: tool.row.read_only,
         });
-        if decision.action == Action::Block {
+        if decision.action == Action::Block || !caller.has_tool(path) {
             return Err(self.unknown_tool(path));
         }
         let signature = self.signature(&tool, &options);

@@ -1,9 +1,13 @@
 //! What an execution did, call by call.
 
 use executor_store::CallRow;
+use executor_telemetry::spans::Stored;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
+use crate::approvals::InteractionView;
+use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::executions::ExecutionView;
 use crate::problem::Problem;
@@ -14,16 +18,45 @@ use crate::workspace::Workspace;
 const OUTCOME_BYTES: usize = 64 * 1024;
 
 /// An execution and its calls.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct TraceView {
     /// The execution.
     pub execution: ExecutionView,
     /// Its calls, in the order they were made.
     pub calls: Vec<CallView>,
+    /// What it asked, and who answered.
+    pub interactions: Vec<InteractionView>,
+    /// What it did when, in the order in which it began.
+    pub spans: Vec<SpanView>,
+    /// How many more spans there were.
+    pub spans_cut: u64,
+}
+
+/// A part of an execution.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SpanView {
+    /// Its number, from 1.
+    pub id: u64,
+    /// The number of the span that it is a part of; 0 for none.
+    pub parent: u64,
+    /// What was done: `execution`, `tool.call`, or a WIT path.
+    pub name: String,
+    /// When it began, in microseconds after the execution did.
+    pub start_us: u64,
+    /// How long it took; none where it was under way when the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+    /// The code of what it failed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// More, by the names of OpenTelemetry.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Value>,
 }
 
 /// One call.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallView {
     /// The step it was made in.
     pub scope: u64,
@@ -56,12 +89,29 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is none of that id.
-    pub async fn trace(&self, id: &str) -> Result<TraceView, Problem> {
-        let execution = self.execution(id).await?;
-        let row = self.known_execution(id)?;
+    pub async fn trace(&self, caller: &Caller, id: &str) -> Result<TraceView, Problem> {
+        let execution = self.execution(caller, id).await?;
+        let row = self.visible_execution(caller, id)?;
         let running = execution.status == "running";
         let calls = self.executions().journal(&row.id)?;
-        Ok(TraceView { calls: calls.into_iter().map(|call| call_view(call, running)).collect(), execution })
+        let kept = row.spans.as_deref().and_then(Stored::decode).unwrap_or_default();
+        let span = |(id, span): (u64, executor_telemetry::spans::StoredSpan)| SpanView {
+            id,
+            parent: span.parent,
+            name: span.name,
+            start_us: span.start_us,
+            duration_us: span.duration_us,
+            error: span.error,
+            fields: span.fields,
+        };
+        let asked = self.executions().interactions(&row.id)?;
+        Ok(TraceView {
+            interactions: asked.iter().map(|row| self.interaction_view(row)).collect(),
+            calls: calls.into_iter().map(|call| call_view(call, running)).collect(),
+            spans: (1..).zip(kept.spans).map(span).collect(),
+            spans_cut: kept.cut,
+            execution,
+        })
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::{Arc, RwLock, Weak};
 
 use executor_runtime::{Adapter, Compiler, Identity, Sandbox, Share};
-use executor_store::{Digest, Executions, WorkspaceName};
+use executor_store::{Digest, Executions, OrganizationName, WorkspaceName, WorkspaceRow};
+use serde_json::Value;
 
 use crate::catalogue::Catalogue;
-use crate::control::Shared;
+use crate::control::{Shared, WorkspaceView};
 use crate::policies::Policies;
 use crate::problem::{Problem, ProblemKind};
 use crate::programs::Programs;
@@ -16,6 +17,7 @@ use crate::running::Running;
 pub struct Workspace {
     pub(crate) shared: Arc<Shared>,
     pub(crate) name: WorkspaceName,
+    pub(crate) organization: OrganizationName,
     pub(crate) store: executor_store::Workspace,
     pub(crate) share: Share,
     pub(crate) catalogue: Catalogue,
@@ -26,12 +28,15 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    pub(crate) async fn open(shared: Arc<Shared>, name: &WorkspaceName) -> Result<Arc<Self>, Problem> {
+    pub(crate) async fn open(shared: Arc<Shared>, row: &WorkspaceRow) -> Result<Arc<Self>, Problem> {
+        let WorkspaceRow { name, organization } = row;
         let store = executor_store::Workspace::open(&shared.home, name, shared.now_ms())?;
         let policies = Policies::load(store.policies()?)?;
+        shared.add_store(store.clone());
         let workspace = Arc::new_cyclic(|this| Self {
             shared,
             name: name.clone(),
+            organization: organization.clone(),
             store,
             share: Share::default(),
             catalogue: Catalogue::default(),
@@ -50,32 +55,53 @@ impl Workspace {
         self.this.upgrade().expect("a workspace is only reached through its Arc")
     }
 
+    pub(crate) fn view(&self) -> WorkspaceView {
+        WorkspaceView { name: self.name.to_string(), organization: self.organization.to_string() }
+    }
+
+    /// Tells whoever watches.
+    pub(crate) fn tell(&self, kind: &str, about: impl FnOnce() -> Value) {
+        if self.shared.events.watched() {
+            self.shared.events.tell(kind, Some(self.name.as_str()), self.shared.now_ms(), about());
+        }
+    }
+
     pub(crate) fn executions(&self) -> &Executions {
         self.store.executions()
     }
 
     /// The JavaScript engine of this workspace.
     pub(crate) async fn sandbox(&self) -> Result<Arc<Sandbox>, Problem> {
-        let (identity, digest) = self.identity(executor_bundle::QUICKJS.name)?;
+        let (_, digest) = self.identity(executor_bundle::QUICKJS.name)?;
+        self.sandbox_of(&digest).await
+    }
+
+    /// The JavaScript engine of a digest, which may be an earlier one.
+    pub(crate) async fn sandbox_of(&self, digest: &Digest) -> Result<Arc<Sandbox>, Problem> {
+        let name = executor_bundle::QUICKJS.name.to_owned();
+        let key = (*digest, name.clone());
+        let identity = Identity { name, digest: digest.hex() };
         let make =
-            || async { Ok(self.shared.runtime.sandbox(identity, self.component_bytes(&digest)?).await?) };
-        self.shared.loaded.sandboxes.get(&digest, make).await
+            || async { Ok(self.shared.runtime.sandbox(identity, self.component_bytes(digest)?).await?) };
+        self.shared.loaded.sandboxes.get(&key, make).await
     }
 
     /// The TypeScript compiler of this workspace.
     pub(crate) async fn compiler(&self) -> Result<Arc<Compiler>, Problem> {
         let (identity, digest) = self.identity(executor_bundle::TYPESCRIPT.name)?;
+        let key = (digest, identity.name.clone());
         let make =
             || async { Ok(self.shared.runtime.compiler(identity, self.component_bytes(&digest)?).await?) };
-        self.shared.loaded.compilers.get(&digest, make).await
+        self.shared.loaded.compilers.get(&key, make).await
     }
 
     /// An adapter of this workspace, by its component's name.
     pub(crate) async fn adapter(&self, name: &str) -> Result<Arc<Adapter>, Problem> {
         let (identity, digest) = self.identity(name)?;
+        let key = (digest, identity.name.clone());
         let make =
             || async { Ok(self.shared.runtime.adapter(identity, self.component_bytes(&digest)?).await?) };
-        self.shared.loaded.adapters.get(&digest, make).await
+        self.shared.loaded.adapters.get(&key, make).await
     }
 
     fn identity(&self, name: &str) -> Result<(Identity, Digest), Problem> {

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use executor_bindings::adapter::exports::executor::adapter::source;
 use executor_bindings::adapter::{SourceAdapter as Bindings, SourceAdapterPre};
 use executor_store::{Blobs, Cache, Staged};
+use executor_telemetry::Root;
+use executor_telemetry::spans::names;
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
@@ -12,8 +15,9 @@ use crate::artifact::World;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
 use crate::egress::{Egress, Scope};
 use crate::fault::CallError;
-use crate::guest::{self, Guest, Usage};
+use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
+use crate::pause::{Pause, Resumption};
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
 
@@ -143,6 +147,8 @@ pub struct ToolCall {
     pub arguments: String,
     /// The source's settings, JSON.
     pub settings: String,
+    /// What a call that paused goes on with.
+    pub resume: Option<Resumption>,
 }
 
 /// A tool's answer.
@@ -162,16 +168,14 @@ pub enum ToolOutcome {
     /// With an answer.
     Done(ToolResponse),
     /// It needs answers from a person.
-    Paused {
-        /// How many questions it has.
-        questions: usize,
-    },
+    Paused(Pause),
 }
 
 /// An adapter, ready to be instantiated.
 pub struct Adapter {
     identity: Identity,
     egress: Arc<Egress>,
+    meter: Arc<Meter>,
     pooled: Instances,
     roomy: Instances,
 }
@@ -190,7 +194,7 @@ impl Adapter {
     ) -> Result<Self, LoadError> {
         let pooled = Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
         let roomy = Instances::load(loader, loader.engines.roomy(), &identity, bytes).await?;
-        Ok(Self { identity, egress, pooled, roomy })
+        Ok(Self { meter: Meter::new(&identity.name), identity, egress, pooled, roomy })
     }
 
     /// The adapter's name and digest.
@@ -203,10 +207,10 @@ impl Adapter {
     /// # Errors
     /// When it breaks.
     pub async fn describe(&self, share: &Share, context: AdapterContext) -> Result<AdapterInfo, CallError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let (result, _, _) = self
-            .enter(&self.roomy, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, names::DESCRIBE, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_describe(store).await
             })
             .await;
@@ -229,7 +233,7 @@ impl Adapter {
         context: AdapterContext,
         probe: Probe,
     ) -> Result<Option<Detection>, AdapterError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_detect);
         let probe = source::Probe {
             url: probe.document.url.clone(),
@@ -238,7 +242,7 @@ impl Adapter {
             document: wire_document(probe.document),
         };
         let (result, _, _) = self
-            .enter(&self.roomy, &limits, context, async |bindings, store| {
+            .enter(&self.roomy, place, names::DETECT, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_detect(store, &probe).await
             })
             .await;
@@ -269,12 +273,12 @@ impl Adapter {
         settings: String,
         document: Option<Document>,
     ) -> Result<Indexed, AdapterError> {
-        let _permit = share.heavy().await;
+        let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
         let request =
             source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
         let (result, usage, staged) = self
-            .enter(&self.roomy, &limits, context.indexing(), async |bindings, store| {
+            .enter(&self.roomy, place, names::INDEX, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await
             })
             .await;
@@ -301,23 +305,23 @@ impl Adapter {
         context: AdapterContext,
         call: ToolCall,
     ) -> Result<ToolOutcome, AdapterError> {
-        let _permit = share.adapter().await;
+        let place = share.adapter(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
         let call = source::Call {
             tool: call.tool,
             binding: call.binding,
             arguments: call.arguments,
             settings: call.settings,
-            resume: None,
+            resume: call.resume.map(Resumption::into_wire),
             meta: None,
         };
         let (result, _, _) = self
-            .enter(&self.pooled, &limits, context, async |bindings, store| {
+            .enter(&self.pooled, place, names::INVOKE, &limits, context, async |bindings, store| {
                 bindings.executor_adapter_source().call_invoke(store, &call).await
             })
             .await;
         match result?.map_err(seams::failure)? {
-            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused { questions: pause.questions.len() }),
+            source::Outcome::Paused(pause) => Ok(ToolOutcome::Paused(Pause::checked(pause)?)),
             source::Outcome::Done(done) => {
                 check_json(&done.data, "data")?;
                 Ok(ToolOutcome::Done(ToolResponse {
@@ -332,18 +336,37 @@ impl Adapter {
     async fn enter<T>(
         &self,
         instances: &Instances,
+        place: OwnedSemaphorePermit,
+        name: &'static str,
         limits: &Limits,
         context: AdapterContext,
         run: impl AsyncFnOnce(&Bindings, &mut wasmtime::Store<Guest<AdapterSeam>>) -> wasmtime::Result<T>,
     ) -> (Result<T, CallError>, Usage, Staged) {
+        // What no execution asked for is a list of its own.
+        let own = context.scope.trace.is_nowhere().then(|| Root::begin(names::ADAPTER_CALL, None, 0));
+        let trace = own.as_ref().map_or_else(|| context.scope.trace.clone(), |own| own.place().clone());
         let seam = AdapterSeam::new(self.egress.clone(), context);
-        let mut store = guest::store(&instances.engine, limits, seam);
+        let mut store = guest::store(&instances.engine, limits, &self.meter, seam);
+        let mut running = None;
         let (result, usage) = guest::call(&self.identity.name, limits, &mut store, async |store| {
+            let making = Instantiating::begin(&self.meter, &trace);
             let bindings = instances.pre.instantiate_async(&mut *store).await?;
+            making.done();
+            let span = trace.span(name);
+            store.data_mut().seam.trace_requests(span.place());
+            running = Some(span);
             run(&bindings, store).await
         })
         .await;
+        if let (Some(span), Err(CallError::Guest(fault))) = (&running, &result) {
+            span.fail(fault.kind.code());
+        }
+        drop(running);
+        if let Some(own) = own {
+            own.export();
+        }
         let staged = store.data_mut().seam.take_staged();
+        guest::retire(store, place);
         (result, usage, staged)
     }
 }
@@ -376,17 +399,21 @@ fn wire_document(document: Document) -> source::Document {
     source::Document { url: document.url, media_type: document.media_type, body: document.body }
 }
 
+pub(crate) fn garbage(message: String) -> AdapterFailure {
+    AdapterFailure {
+        code: "adapter-garbage".into(),
+        message,
+        status: None,
+        retryable: false,
+        retry_after_ms: None,
+        details: None,
+    }
+}
+
 /// What an adapter calls JSON must be JSON: it goes on to programs as it is.
-fn check_json(text: &str, what: &str) -> Result<(), AdapterFailure> {
+pub(crate) fn check_json(text: &str, what: &str) -> Result<(), AdapterFailure> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(AdapterFailure {
-            code: "adapter-garbage".into(),
-            message: format!("the adapter answered {what} that is not JSON: {error}"),
-            status: None,
-            retryable: false,
-            retry_after_ms: None,
-            details: None,
-        }),
+        Err(error) => Err(garbage(format!("the adapter answered {what} that is not JSON: {error}"))),
     }
 }

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use executor_bindings::sandbox::executor::sandbox::bridge::{self, Level, Outcome};
-use futures::future::BoxFuture;
+use executor_telemetry::Place;
+use futures::future::{AbortHandle, BoxFuture};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{AbortHandle, JoinSet};
 
+use crate::calls::Calls;
 use crate::fault::{Ended, FaultKind};
 use crate::guest::Guest;
 use crate::limits::Limits;
@@ -83,6 +84,17 @@ pub trait BridgeHost: Send + Sync + 'static {
 
     /// A new line or value; never called for one that an earlier run wrote.
     fn output(&self, output: Output);
+
+    /// What to wait for before the program may write or call more, where the
+    /// host can't keep up with writing it down; none otherwise.
+    fn room(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
+    /// Where the run's spans go; nowhere by default.
+    fn trace(&self) -> Place {
+        Place::default()
+    }
 }
 
 /// What an earlier run of the same program saw, in its order.
@@ -139,7 +151,7 @@ pub(crate) struct Bridge {
     host: Arc<dyn BridgeHost>,
     history: History,
     calls: HashMap<u32, (Call, Option<AbortHandle>)>,
-    running: JoinSet<Finished>,
+    running: Calls<Finished>,
     permits: Arc<Semaphore>,
     ordinals: HashMap<u64, u64>,
     started: usize,
@@ -154,7 +166,7 @@ pub(crate) struct Bridge {
 
 /// A call that has ended. It keeps its place among the running ones until
 /// its outcome is delivered, so that outcomes don't pile up.
-struct Finished {
+pub(crate) struct Finished {
     id: u32,
     settled: Settled,
     _place: Option<OwnedSemaphorePermit>,
@@ -180,7 +192,7 @@ impl Bridge {
             host,
             history,
             calls: HashMap::new(),
-            running: JoinSet::new(),
+            running: Calls::new(),
             permits: Arc::new(Semaphore::new(limits.outstanding_calls)),
             ordinals: HashMap::new(),
             started: 0,
@@ -196,6 +208,18 @@ impl Bridge {
                 emit_bytes: limits.result_bytes,
             },
         }
+    }
+
+    /// Waits until the host can write down more.
+    async fn room(&self) {
+        if let Some(room) = self.host.room() {
+            room.await;
+        }
+    }
+
+    /// The calls of this run, which somebody has to go on with.
+    pub(crate) fn calls(&self) -> Calls<Finished> {
+        self.running.clone()
     }
 
     fn start(&mut self, call: bridge::Call) -> wasmtime::Result<u32> {
@@ -256,20 +280,20 @@ impl Bridge {
                 self.history.calls.insert(key, RecordedCall { outcome: Some(settled), ..recorded });
                 Ok(None)
             }
-            Some(settled) => Ok(Some(self.running.spawn(async move { Finished::new(id, settled) }))),
+            Some(settled) => Ok(Some(self.running.add(async move { Finished::new(id, settled) }))),
         }
     }
 
     fn run(&mut self, id: u32, call: Call) -> AbortHandle {
         if call.root == "timer" {
             let milliseconds = timer_ms(&call.args);
-            return self.running.spawn(async move {
+            return self.running.add(async move {
                 tokio::time::sleep(Duration::from_millis(milliseconds)).await;
                 Finished::new(id, Settled::Ok("null".into()))
             });
         }
         let (host, permits) = (self.host.clone(), self.permits.clone());
-        self.running.spawn(async move {
+        self.running.add(async move {
             let place = permits.acquire_owned().await.expect("the semaphore is never closed");
             let settled = host.call(call).await;
             Finished { id, settled, _place: Some(place) }
@@ -284,19 +308,15 @@ impl Bridge {
             if self.calls.is_empty() {
                 return Ok(None);
             }
-            let Some(finished) = self.running.join_next().await else {
+            let Some(finished) = self.running.next().await else {
                 self.ended = Some(BridgeEnd::Suspended);
                 return Err(Ended::error(FaultKind::Cancelled, "it waits for a person"));
             };
-            match finished {
-                Ok(Finished { settled: Settled::Waiting, .. }) => {}
-                Ok(Finished { id, settled, .. }) => {
-                    if let Some(call) = self.forget(id) {
-                        return Ok(Some((id, self.deliver(&call, settled))));
-                    }
-                }
-                Err(error) if error.is_cancelled() => {}
-                Err(panic) => return Err(wasmtime::Error::new(panic)),
+            let Finished { id, settled, .. } = finished.map_err(wasmtime::Error::new)?;
+            if !matches!(settled, Settled::Waiting)
+                && let Some(call) = self.forget(id)
+            {
+                return Ok(Some((id, self.deliver(&call, settled))));
             }
         }
     }
@@ -417,6 +437,7 @@ impl Bridge {
 
 impl bridge::Host for Guest<Bridge> {
     async fn start(&mut self, call: bridge::Call) -> wasmtime::Result<u32> {
+        self.seam.room().await;
         self.seam.start(call)
     }
 
@@ -436,10 +457,12 @@ impl bridge::Host for Guest<Bridge> {
             Level::Warn => "warn",
             Level::Error => "error",
         };
+        self.seam.room().await;
         self.seam.output(Some(level), message)
     }
 
     async fn emit(&mut self, content: String) -> wasmtime::Result<()> {
+        self.seam.room().await;
         self.seam.output(None, content)
     }
 

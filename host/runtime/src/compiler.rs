@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use executor_bindings::compiler::exports::executor::compiler::compiler;
 use executor_bindings::compiler::{Typescript as Bindings, TypescriptPre};
+use executor_telemetry::Place;
+use executor_telemetry::spans::names;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
 use crate::artifact::World;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
 use crate::fault::CallError;
-use crate::guest::{self, Guest};
+use crate::guest::{self, Guest, Instantiating, Meter};
 use crate::limits::Limits;
 use crate::sandbox::Module;
 use crate::share::Share;
@@ -56,6 +58,7 @@ fn first(diagnostics: &[Diagnostic]) -> String {
 pub struct Compiler {
     identity: Identity,
     engine: Engine,
+    meter: Arc<Meter>,
     pre: TypescriptPre<Guest<()>>,
 }
 
@@ -72,7 +75,7 @@ impl Compiler {
             .and_then(|()| linker.instantiate_pre(&component))
             .and_then(TypescriptPre::new)
             .map_err(|source| prepare_error(&identity, source))?;
-        Ok(Self { identity, engine, pre })
+        Ok(Self { meter: Meter::new(&identity.name), identity, engine, pre })
     }
 
     /// The compiler: its digest is part of the key that its output is kept by.
@@ -81,13 +84,15 @@ impl Compiler {
     }
 
     /// Compiles one loose program: statements with `return`, a function, a
-    /// default export, or any of them in fenced Markdown.
+    /// default export, or any of them in fenced Markdown. `trace` is where its
+    /// spans go.
     ///
     /// # Errors
     /// What is wrong with the program, by line; or that the compiler broke.
     pub async fn compile_loose(
         &self,
         share: &Share,
+        trace: &Place,
         path: &str,
         source: &str,
     ) -> Result<Module, CompileError> {
@@ -98,7 +103,7 @@ impl Compiler {
             loose: true,
             options: None,
         };
-        let output = self.compile(share, &request).await?.map_err(diagnostics)?;
+        let output = self.compile(share, trace, &request).await?.map_err(diagnostics)?;
         let module = output.modules.into_iter().next();
         let module = module.ok_or_else(|| CompileError::Diagnostics(Vec::new()))?;
         Ok(Module { specifier: module.specifier, source: module.source, source_map: module.source_map })
@@ -107,16 +112,21 @@ impl Compiler {
     async fn compile(
         &self,
         share: &Share,
+        trace: &Place,
         request: &compiler::Request,
     ) -> Result<Result<compiler::Output, Vec<compiler::Diagnostic>>, CallError> {
-        let _permit = share.adapter().await;
+        let place = share.adapter(trace).await;
         let limits = Limits::compiler();
-        let mut store = guest::store(&self.engine, &limits, ());
+        let mut store = guest::store(&self.engine, &limits, &self.meter, ());
         let (result, _) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+            let making = Instantiating::begin(&self.meter, trace);
             let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
+            making.done();
+            let _span = trace.span(names::COMPILE);
             instance.executor_compiler_compiler().call_compile(&mut *store, request).await
         })
         .await;
+        guest::retire(store, place);
         result
     }
 }

@@ -1,7 +1,9 @@
 //! From a component's bytes to native code that can be instantiated.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use executor_telemetry::metrics;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 use wasmtime_wizer::Wizer;
@@ -9,6 +11,7 @@ use wasmtime_wizer::Wizer;
 use crate::artifact::{Artifact, ArtifactError, World, inspect};
 use crate::cache::CompiledCache;
 use crate::engine::Engines;
+use crate::guest::Meter;
 use crate::limits::Limits;
 
 /// What a sandbox component runs before its snapshot is taken: an empty
@@ -84,10 +87,13 @@ impl Loader {
         bytes: &[u8],
     ) -> Result<Component, LoadError> {
         if let Some(component) = self.cache.load(engine, &identity.digest) {
+            metrics().guests.loaded();
             return Ok(component);
         }
         check_world(identity, &inspect(bytes)?, world)?;
-        let code = self.compile(world, bytes).map_err(|source| prepare_error(identity, source))?;
+        let begun = Instant::now();
+        let code = self.compile(identity, world, bytes).map_err(|source| prepare_error(identity, source))?;
+        metrics().guests.compiled(&identity.name, begun.elapsed());
         self.cache.keep(engine, &identity.digest, &code);
         if let Some(component) = self.cache.load(engine, &identity.digest) {
             return Ok(component);
@@ -96,12 +102,12 @@ impl Loader {
         unsafe { Component::deserialize(engine, &code) }.map_err(|source| prepare_error(identity, source))
     }
 
-    fn compile(&self, world: World, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    fn compile(&self, identity: &Identity, world: World, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
         let engine = self.engines.roomy();
         if world != World::Sandbox {
             return engine.precompile_component(bytes);
         }
-        let snapshot = futures::executor::block_on(snapshot(engine, bytes))?;
+        let snapshot = futures::executor::block_on(snapshot(engine, identity, bytes))?;
         engine.precompile_component(&snapshot)
     }
 }
@@ -110,9 +116,10 @@ impl Loader {
 ///
 /// No import can be called meanwhile: whatever a guest would learn from one
 /// (time, randomness) would be the same in every later instance.
-async fn snapshot(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
+async fn snapshot(engine: &Engine, identity: &Identity, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let limits = Limits::sandbox();
-    let mut store: Store<crate::guest::Guest<()>> = crate::guest::store(engine, &limits, ());
+    let mut store: Store<crate::guest::Guest<()>> =
+        crate::guest::store(engine, &limits, &Meter::new(&identity.name), ());
     let mut wizer = Wizer::new();
     wizer.init_func(SNAPSHOT_INIT).keep_init_func(true);
     let (snapshot, _) = wizer

@@ -1,7 +1,12 @@
 //! What every guest's store holds, and how a call of a guest is bounded.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use executor_telemetry::metrics::{GuestMetrics, metrics};
+use executor_telemetry::spans::names;
+use executor_telemetry::{Place, Span};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, ResourceLimiter, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -15,6 +20,7 @@ pub(crate) struct Guest<S> {
     pub(crate) seam: S,
     pub(crate) table: ResourceTable,
     pub(crate) log: GuestLog,
+    life: Life,
     /// Made when the guest first asks: most never do.
     wasi: Option<WasiCtx>,
     bounds: Bounds,
@@ -39,12 +45,106 @@ pub struct Usage {
     pub wall_us: u64,
 }
 
+/// A component as it is measured: by its name in this installation.
+pub(crate) struct Meter {
+    name: String,
+    metrics: Arc<GuestMetrics>,
+}
+
+impl Meter {
+    pub(crate) fn new(name: &str) -> Arc<Self> {
+        Arc::new(Self { name: name.to_owned(), metrics: metrics().guests.component(name) })
+    }
+}
+
+/// Counts a store while it is there. What its guest wrote to standard output
+/// and error goes to the daemon's log when it is gone.
+struct Life {
+    meter: Arc<Meter>,
+    log: GuestLog,
+}
+
+impl Life {
+    fn begin(meter: &Arc<Meter>, log: &GuestLog) -> Self {
+        meter.metrics.began();
+        Self { meter: meter.clone(), log: log.clone() }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let Meter { name, metrics } = self.meter.as_ref();
+        metrics.gone();
+        if !self.log.is_empty() {
+            let written = self.log.tail();
+            let lines = written.lines().filter(|line| !line.trim().is_empty());
+            let (told, rest): (Vec<&str>, Vec<&str>) =
+                lines.partition(|_| metrics.output().allows(Instant::now()));
+            for line in told {
+                tracing::info!(target: "executor::component", component = name, "{line}");
+            }
+            executor_telemetry::metrics().telemetry.component_lines_dropped(rest.len() as u64);
+        }
+    }
+}
+
+/// Counts the end of a call; one that is dropped was cancelled.
+struct Ending(Option<Arc<Meter>>);
+
+impl Ending {
+    fn ended(mut self, result: &Result<(), &CallError>, usage: &Usage) {
+        if let Some(meter) = self.0.take() {
+            let end = match result {
+                Ok(()) => "ok",
+                Err(CallError::Guest(fault)) => fault.kind.code(),
+                Err(CallError::Host { .. }) => "host",
+            };
+            meter.metrics.ended(end, usage.fuel, usage.memory_bytes);
+            meter.metrics.took(Duration::from_micros(usage.wall_us));
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.0 {
+            meter.metrics.ended(FaultKind::Cancelled.code(), 0, 0);
+        }
+    }
+}
+
+/// An instance that is being made.
+pub(crate) struct Instantiating {
+    meter: Arc<Meter>,
+    _span: Span,
+    begun: Instant,
+}
+
+impl Instantiating {
+    pub(crate) fn begin(meter: &Arc<Meter>, trace: &Place) -> Self {
+        let span = trace.span(names::INSTANTIATE);
+        span.set("executor.component", meter.name.as_str());
+        Self { meter: meter.clone(), _span: span, begun: Instant::now() }
+    }
+
+    /// It is there.
+    pub(crate) fn done(self) {
+        self.meter.metrics.instantiated(self.begun.elapsed());
+    }
+}
+
 /// A store for one call, with its bounds set.
-pub(crate) fn store<S: Send + 'static>(engine: &Engine, limits: &Limits, seam: S) -> Store<Guest<S>> {
+pub(crate) fn store<S: Send + 'static>(
+    engine: &Engine,
+    limits: &Limits,
+    meter: &Arc<Meter>,
+    seam: S,
+) -> Store<Guest<S>> {
     let log = GuestLog::new(limits.log_bytes);
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.handles);
-    let guest = Guest { seam, table, wasi: None, log, bounds: Bounds::new(limits) };
+    let life = Life::begin(meter, &log);
+    let guest = Guest { seam, table, wasi: None, log, life, bounds: Bounds::new(limits) };
     let mut store = Store::new(engine, guest);
     store.limiter(|guest| &mut guest.bounds);
     store.set_fuel(limits.fuel).expect("the profile counts fuel");
@@ -67,6 +167,7 @@ pub(crate) async fn call<S: Send + 'static, T>(
     run: impl AsyncFnOnce(&mut Store<Guest<S>>) -> wasmtime::Result<T>,
 ) -> (Result<T, CallError>, Usage) {
     let begun = Instant::now();
+    let ending = Ending(Some(store.data().life.meter.clone()));
     let result = tokio::time::timeout(limits.wall, run(store)).await;
     let usage = Usage {
         fuel: limits.fuel - store.get_fuel().unwrap_or(0).min(limits.fuel),
@@ -83,7 +184,17 @@ pub(crate) async fn call<S: Send + 'static, T>(
             log: store.data().log.tail(),
         })),
     };
+    ending.ended(&result.as_ref().map(|_| ()), &usage);
     (result, usage)
+}
+
+/// Lets go of a store whose call has ended. What the guest held open ends at
+/// once; its memory is wiped, and its place given to another, right after
+/// what runs now: that takes longer than a short call, and whoever waits for
+/// the answer need not wait for it.
+pub(crate) fn retire<S: Send + 'static>(mut store: Store<Guest<S>>, place: OwnedSemaphorePermit) {
+    store.data_mut().table = ResourceTable::new();
+    tokio::spawn(async move { drop((store, place)) });
 }
 
 fn ended<S>(component: &str, guest: &Guest<S>, error: wasmtime::Error) -> CallError {
@@ -146,5 +257,63 @@ impl ResourceLimiter for Bounds {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         Ok(desired <= self.table_elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engines;
+
+    /// The value of a series of the page.
+    fn value(series: &str) -> f64 {
+        let page = metrics().encode();
+        let found = page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+        found.expect("the series is there")
+    }
+
+    #[test]
+    fn a_store_is_counted_while_it_is_there_and_what_it_says_is_bounded() {
+        let engines = Engines::new().expect("this machine runs the profile");
+        let meter = Meter::new("guest-test");
+        let live = || value("executor_guest_instances{component=\"guest-test\"}");
+        let unsaid = || value("executor_log_lines_dropped_total{reason=\"component-rate\"}");
+        let store = store(engines.roomy(), &Limits::sandbox(), &meter, ());
+        assert!((live() - 1.0).abs() < 0.1);
+        store.data().log.append("x\n".repeat(500).as_bytes());
+        let before = unsaid();
+        drop(store);
+        assert!(live().abs() < 0.1);
+        assert!(unsaid() - before >= 399.0, "100 lines at once are logged");
+    }
+
+    #[tokio::test]
+    async fn a_call_is_counted_by_its_end() {
+        let engines = Engines::new().expect("this machine runs the profile");
+        let meter = Meter::new("guest-ends");
+        let ends = |end: &str| {
+            value(&format!("executor_guest_ends_total{{component=\"guest-ends\",end=\"{end}\"}}"))
+        };
+        let limits = Limits { wall: Duration::from_millis(20), ..Limits::sandbox() };
+        let mut guest = store(engines.roomy(), &limits, &meter, ());
+        call("a", &limits, &mut guest, async |_| Ok(())).await.0.expect("it goes well");
+        let trap = call("a", &limits, &mut guest, async |_| {
+            Err::<(), _>(wasmtime::Error::new(wasmtime::Trap::UnreachableCodeReached))
+        });
+        trap.await.0.expect_err("it traps");
+        let slow = call("a", &limits, &mut guest, async |_| {
+            std::future::pending::<()>().await;
+            Ok(())
+        });
+        slow.await.0.expect_err("it is slow");
+        let mut dropped = Box::pin(call("a", &limits, &mut guest, async |_| {
+            std::future::pending::<()>().await;
+            Ok(())
+        }));
+        assert!(futures::FutureExt::now_or_never(dropped.as_mut()).is_none());
+        drop(dropped);
+        for end in ["ok", "trap", "timeout", "cancelled"] {
+            assert!((ends(end) - 1.0).abs() < 0.1, "{end}");
+        }
     }
 }

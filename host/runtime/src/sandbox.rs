@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use executor_bindings::sandbox::exports::executor::sandbox::engine;
 use executor_bindings::sandbox::{Sandbox as Bindings, SandboxPre};
+use executor_telemetry::spans::names;
 use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
 
@@ -11,7 +12,7 @@ use crate::artifact::World;
 use crate::bridge::{Bridge, BridgeEnd, BridgeHost, History, Inputs};
 use crate::component::{Identity, LoadError, Loader, prepare_error};
 use crate::fault::CallError;
-use crate::guest::{self, Guest, Usage};
+use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
 use crate::share::Share;
 
@@ -84,6 +85,7 @@ pub struct Run {
 pub struct Sandbox {
     identity: Identity,
     engine: Engine,
+    meter: Arc<Meter>,
     pre: SandboxPre<Guest<Bridge>>,
 }
 
@@ -99,7 +101,7 @@ impl Sandbox {
             .and_then(|linker| linker.instantiate_pre(&component))
             .and_then(SandboxPre::new)
             .map_err(|source| prepare_error(&identity, source))?;
-        Ok(Self { identity, engine, pre })
+        Ok(Self { meter: Meter::new(&identity.name), identity, engine, pre })
     }
 
     /// The engine that runs: its digest is pinned by executions that wait.
@@ -111,19 +113,33 @@ impl Sandbox {
     ///
     /// Dropping the future ends the guest and cancels its calls.
     pub async fn run(&self, share: &Share, request: RunRequest, host: Arc<dyn BridgeHost>) -> Run {
-        let _permit = share.sandbox().await;
+        let trace = host.trace();
+        let place = share.sandbox(&trace).await;
         let RunRequest { module, input, history, limits } = request;
-        let mut store = guest::store(&self.engine, &limits, Bridge::new(host, history, &limits));
+        let bridge = Bridge::new(host, history, &limits);
+        let calls = bridge.calls();
+        let mut store = guest::store(&self.engine, &limits, &self.meter, bridge);
         let module = engine::Module {
             specifier: module.specifier,
             source: module.source,
             source_map: module.source_map,
         };
+        let mut running = None;
         let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+            let making = Instantiating::begin(&self.meter, &trace);
             let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
-            instance.executor_sandbox_engine().call_run(&mut *store, &module, &input).await
+            making.done();
+            running = Some(trace.span(names::RUN));
+            calls.beside(instance.executor_sandbox_engine().call_run(&mut *store, &module, &input)).await
         })
         .await;
+        calls.clear();
+        if let (Some(span), Err(CallError::Guest(fault))) = (&running, &result)
+            && store.data().seam.ended.is_none()
+        {
+            span.fail(fault.kind.code());
+        }
+        drop(running);
         let end = match store.data_mut().seam.ended.take() {
             Some(BridgeEnd::Suspended) => {
                 RunEnd::Suspended(std::mem::take(&mut store.data_mut().seam.inputs))
@@ -131,6 +147,7 @@ impl Sandbox {
             Some(BridgeEnd::Diverged { recorded, found }) => RunEnd::Diverged { recorded, found },
             None => self.end(result, store.data().memory_denied(), &limits),
         };
+        guest::retire(store, place);
         Run { end, usage }
     }
 

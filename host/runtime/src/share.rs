@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+use executor_telemetry::Place;
+use executor_telemetry::metrics::{Pool, metrics};
+use executor_telemetry::spans::names;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Places per workspace. A sandbox holds its place while it waits for tool
@@ -33,19 +36,48 @@ impl Default for Share {
 }
 
 impl Share {
-    pub(crate) async fn sandbox(&self) -> OwnedSemaphorePermit {
-        place(&self.sandboxes).await
+    pub(crate) async fn sandbox(&self, trace: &Place) -> OwnedSemaphorePermit {
+        place(&self.sandboxes, Pool::Sandbox, trace).await
     }
 
-    pub(crate) async fn adapter(&self) -> OwnedSemaphorePermit {
-        place(&self.adapters).await
+    pub(crate) async fn adapter(&self, trace: &Place) -> OwnedSemaphorePermit {
+        place(&self.adapters, Pool::Adapter, trace).await
     }
 
-    pub(crate) async fn heavy(&self) -> OwnedSemaphorePermit {
-        place(&self.heavy).await
+    pub(crate) async fn heavy(&self, trace: &Place) -> OwnedSemaphorePermit {
+        place(&self.heavy, Pool::Heavy, trace).await
     }
 }
 
-async fn place(semaphore: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+async fn place(semaphore: &Arc<Semaphore>, pool: Pool, trace: &Place) -> OwnedSemaphorePermit {
+    if let Ok(permit) = semaphore.clone().try_acquire_owned() {
+        return permit;
+    }
+    let _span = trace.span(names::POOL_WAIT);
+    let _waiting = metrics().guests.pool(pool).wait();
     semaphore.clone().acquire_owned().await.expect("the semaphore is never closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[tokio::test]
+    async fn whoever_comes_to_a_full_house_waits_and_is_counted() {
+        let share = Share::default();
+        let nowhere = Place::default();
+        let held = [share.heavy(&nowhere).await, share.heavy(&nowhere).await];
+        let waiting = || {
+            let page = metrics().encode();
+            let line = page.lines().find(|line| line.starts_with("executor_pool_waiting{pool=\"heavy\"}"));
+            line.expect("it is there").ends_with(" 1")
+        };
+        let mut third = Box::pin(share.heavy(&nowhere));
+        assert!(third.as_mut().now_or_never().is_none());
+        assert!(waiting());
+        drop(held);
+        drop(third.await);
+        assert!(!waiting());
+    }
 }

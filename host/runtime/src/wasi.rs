@@ -46,6 +46,10 @@ impl GuestLog {
         Self { bytes: Arc::default(), capacity }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// The end of the log as text, without control characters but newlines.
     pub(crate) fn tail(&self) -> String {
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +61,7 @@ impl GuestLog {
             .collect()
     }
 
-    fn append(&self, new: &[u8]) {
+    pub(crate) fn append(&self, new: &[u8]) {
         let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = &new[new.len().saturating_sub(self.capacity)..];
         let excess = (bytes.len() + kept.len()).saturating_sub(self.capacity);

@@ -1,33 +1,61 @@
 //! The door: who may talk to the daemon over TCP at all.
 //!
 //! A page in a browser reaches loopback too. It can't forge `Host` (DNS
-//! rebinding gives its own name) nor `Origin`, and it does not have the
-//! token.
+//! rebinding gives its own name) nor `Origin`, it does not have the token,
+//! and a session's cookie is not sent with what it asks.
 
 use std::net::SocketAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, Method, Uri};
+use executor_control::{Caller, Surface};
 
-use crate::http::Failure;
+use crate::http::{Failure, is_safe};
 use crate::listen::ServeError;
 
-/// Answers whether a text is the owner's token.
-type TokenCheck = Box<dyn Fn(&str) -> bool + Send + Sync>;
+/// The cookie of a session.
+pub(crate) const SESSION_COOKIE: &str = "executor_session";
+
+/// What a request shows of who asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shown<'a> {
+    /// A token.
+    Token(&'a str),
+    /// The secret of a session.
+    Session(&'a str),
+    /// That it comes over the socket, from a process of the daemon's user.
+    Socket,
+}
+
+/// Answers who shows this; nothing where it is nobody's.
+type Authenticate = Box<dyn Fn(Shown<'_>, &Asking) -> Option<Caller> + Send + Sync>;
+
+/// How a request says that it comes.
+pub(crate) struct Asking<'a> {
+    /// What its client calls itself.
+    pub(crate) client: &'a str,
+    /// What it asks.
+    pub(crate) surface: Surface,
+}
+
+/// <https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What a request over TCP has to show.
 pub(crate) struct Access {
     /// In lower case, as `Host` has them.
     hosts: Vec<String>,
     origins: Vec<String>,
-    token_matches: TokenCheck,
+    authenticate: Authenticate,
 }
 
 impl Access {
     pub(crate) fn new(
         address: SocketAddr,
         allow_hosts: &[String],
-        token_matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        authenticate: impl Fn(Shown<'_>, &Asking) -> Option<Caller> + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
         let port = address.port();
         let mut hosts = Vec::new();
@@ -55,11 +83,12 @@ impl Access {
         }
         let origins =
             hosts.iter().flat_map(|host| [format!("http://{host}"), format!("https://{host}")]).collect();
-        Ok(Self { hosts, origins, token_matches: Box::new(token_matches) })
+        Ok(Self { hosts, origins, authenticate: Box::new(authenticate) })
     }
 
-    /// Refuses a request that was made for another site, or by one.
-    pub(crate) fn check_site(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+    /// Refuses a request that was made for another site, or by one. A page of
+    /// ours may be come to from anywhere.
+    pub(crate) fn check_site(&self, uri: &Uri, headers: &HeaderMap, page: bool) -> Result<(), Failure> {
         let mut named = headers.get_all(HOST).iter();
         let (Some(host), None) = (named.next(), named.next()) else {
             return Err(Failure::host_denied("a request needs exactly one Host header"));
@@ -72,23 +101,80 @@ impl Access {
         if !uri.authority().is_none_or(|authority| known(authority.as_str())) {
             return Err(Failure::host_denied("the request's target names no host of this daemon"));
         }
-        let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
-        if headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(ours)) {
-            Ok(())
-        } else {
-            Err(Failure::origin_denied())
+        if !headers.get_all(ORIGIN).iter().all(|origin| self.is_ours(origin)) {
+            return Err(Failure::origin_denied());
         }
+        // What a browser says of itself (Fetch Metadata), where it does: a
+        // form or an image of another site sends no Origin.
+        let followed =
+            page && says(headers, &SEC_FETCH_MODE, "navigate") && says(headers, &SEC_FETCH_DEST, "document");
+        let own = headers.get_all(SEC_FETCH_SITE).iter().all(is_own_site);
+        if own || followed { Ok(()) } else { Err(Failure::origin_denied()) }
     }
 
-    /// Refuses a request without the owner's token.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Failure> {
+    fn is_ours(&self, origin: &HeaderValue) -> bool {
+        let ours = |text: &str| self.origins.iter().any(|origin| origin.eq_ignore_ascii_case(text));
+        origin.to_str().is_ok_and(ours)
+    }
+
+    /// Refuses a change that a cookie would make unless the browser says that
+    /// a page of ours asked for it: what says nothing is no browser of today.
+    fn check_change(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        let origin = matches!((origins.next(), origins.next()), (Some(one), None) if self.is_ours(one));
+        let site = matches!((sites.next(), sites.next()), (Some(one), None) if is_own_site(one));
+        if origin && site { Ok(()) } else { Err(Failure::origin_denied()) }
+    }
+
+    /// Whose session a request's cookie shows; nobody's where it has none. A
+    /// change has to come from a page of ours.
+    pub(crate) fn signed_in(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        asking: &Asking,
+    ) -> Result<Option<Caller>, Failure> {
+        // Of two cookies of one name another site's host may have set one.
+        let mut secrets = session_cookies(headers);
+        let (Some(secret), None) = (secrets.next(), secrets.next()) else { return Ok(None) };
+        let Some(caller) = (self.authenticate)(Shown::Session(secret), asking) else { return Ok(None) };
+        if !is_safe(method) {
+            self.check_change(headers)?;
+        }
+        Ok(Some(caller))
+    }
+
+    /// Who comes over the socket.
+    pub(crate) fn at_the_socket(&self, asking: &Asking) -> Result<Caller, Failure> {
+        (self.authenticate)(Shown::Socket, asking).ok_or_else(Failure::unauthorized)
+    }
+
+    /// Who shows a token; refuses a request that shows none, or one that is
+    /// nobody's.
+    pub(crate) fn caller(&self, headers: &HeaderMap, asking: &Asking) -> Result<Caller, Failure> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let (Some(authorization), None) = (given.next(), given.next()) else {
             return Err(Failure::unauthorized());
         };
         let token = authorization.to_str().ok().and_then(bearer).ok_or_else(Failure::unauthorized)?;
-        if (self.token_matches)(token) { Ok(()) } else { Err(Failure::unauthorized()) }
+        (self.authenticate)(Shown::Token(token), asking).ok_or_else(Failure::unauthorized)
     }
+}
+
+fn is_own_site(site: &HeaderValue) -> bool {
+    matches!(site.as_bytes(), b"same-origin" | b"none")
+}
+
+fn says(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
+    headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes())
+}
+
+/// The values of the cookies that are named like a session's (RFC 6265).
+fn session_cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = pairs.flat_map(|value| value.split(';'));
+    pairs.filter_map(|pair| pair.trim().strip_prefix(SESSION_COOKIE)?.strip_prefix('='))
 }
 
 /// The token of `Bearer <token>` (RFC 6750); the scheme in any case.
@@ -129,11 +215,16 @@ fn checked(name: &str) -> Option<WithPort> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     fn access(address: &str, allow: &[&str]) -> Result<Access, ServeError> {
         let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
-        Access::new(address.parse().unwrap(), &allow, |token| token == "right")
+        let known = |shown: Shown<'_>, asking: &Asking| match shown {
+            Shown::Token("right") | Shown::Session("right") | Shown::Socket => {
+                Some(Caller::owner(asking.client, asking.surface))
+            }
+            _ => None,
+        };
+        Access::new(address.parse().unwrap(), &allow, known)
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -147,7 +238,7 @@ mod tests {
     #[track_caller]
     fn check(pairs: &[(&'static str, &str)], uri: &'static str, expect: bool) {
         let access = access("127.0.0.1:4788", &["Executor.test", "tunnel:9000"]).unwrap();
-        let outcome = access.check_site(&Uri::from_static(uri), &headers(pairs));
+        let outcome = access.check_site(&Uri::from_static(uri), &headers(pairs), false);
         assert_eq!(outcome.is_ok(), expect, "{pairs:?} {uri}");
     }
 
@@ -197,13 +288,82 @@ mod tests {
             check(&[host, ("origin", origin)], "/", false);
         }
         check(&[host, ("origin", "http://localhost:4788"), ("origin", "http://evil.test")], "/", false);
+        for (site, expect) in
+            [("none", true), ("same-origin", true), ("same-site", false), ("cross-site", false)]
+        {
+            check(&[host, ("sec-fetch-site", site)], "/", expect);
+        }
+    }
+
+    #[test]
+    fn a_page_is_come_to_from_anywhere_and_nothing_else_is() {
+        let access = access("127.0.0.1:4788", &[]).unwrap();
+        let come = |page, mode: &str, dest: &str, more: &[(&'static str, &str)]| {
+            let mut pairs = vec![
+                ("host", "localhost:4788"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", dest),
+            ];
+            pairs.extend_from_slice(more);
+            access.check_site(&Uri::from_static("/"), &headers(&pairs), page).is_ok()
+        };
+        assert!(come(true, "navigate", "document", &[]));
+        assert!(!come(false, "navigate", "document", &[]));
+        assert!(!come(true, "navigate", "iframe", &[]));
+        assert!(!come(true, "no-cors", "image", &[]));
+        assert!(!come(true, "navigate", "document", &[("origin", "http://evil.test")]));
+    }
+
+    #[test]
+    fn a_cookie_changes_nothing_but_from_our_own_page() {
+        let access = access("127.0.0.1:4788", &[]).unwrap();
+        let asking = Asking { client: "test", surface: Surface::Http };
+        let cookie = ("cookie", "theme=dark; executor_session=right");
+        let (origin, site) = (("origin", "http://localhost:4788"), ("sec-fetch-site", "same-origin"));
+        let enters = |method: Method, pairs: &[(&'static str, &str)]| {
+            let mut all = vec![cookie];
+            all.extend_from_slice(pairs);
+            access.signed_in(&method, &headers(&all), &asking).is_ok_and(|caller| caller.is_some())
+        };
+        assert!(enters(Method::GET, &[]));
+        assert!(enters(Method::POST, &[origin, site]));
+        assert!(enters(Method::DELETE, &[origin, ("sec-fetch-site", "none")]));
+        for pairs in [
+            &[][..],
+            &[origin],
+            &[site],
+            &[("origin", "null"), site],
+            &[("origin", "http://evil.test"), site],
+            &[origin, ("sec-fetch-site", "same-site")],
+            &[origin, ("sec-fetch-site", "cross-site")],
+            &[origin, site, ("sec-fetch-site", "cross-site")],
+            &[origin, ("origin", "http://evil.test"), site],
+        ] {
+            assert!(!enters(Method::POST, pairs), "{pairs:?}");
+        }
+        for cookies in [
+            "executor_session=wrong",
+            "executor_session=right; executor_session=right",
+            "executor_sessionx=right",
+            "x=executor_session=right",
+            "executor_session",
+            "",
+        ] {
+            let headers = headers(&[("cookie", cookies)]);
+            let found = access.signed_in(&Method::GET, &headers, &asking).unwrap();
+            assert!(found.is_none(), "{cookies}");
+        }
     }
 
     #[test]
     fn a_daemon_on_ipv6_is_called_so() {
         let access = access("[::1]:80", &["[::2]:81"]).unwrap();
         for host in ["[::1]:80", "[::1]", "localhost", "[::2]:81"] {
-            assert!(access.check_site(&Uri::from_static("/"), &headers(&[("host", host)])).is_ok(), "{host}");
+            assert!(
+                access.check_site(&Uri::from_static("/"), &headers(&[("host", host)]), false).is_ok(),
+                "{host}"
+            );
         }
     }
 
@@ -217,7 +377,8 @@ mod tests {
     #[test]
     fn the_token_is_taken_as_a_bearer_alone() {
         let access = access("127.0.0.1:1", &[]).unwrap();
-        let allowed = |pairs: &[(&'static str, &str)]| access.check_token(&headers(pairs)).is_ok();
+        let asking = Asking { client: "test", surface: Surface::Http };
+        let allowed = |pairs: &[(&'static str, &str)]| access.caller(&headers(pairs), &asking).is_ok();
         assert!(allowed(&[("authorization", "Bearer right")]));
         assert!(allowed(&[("authorization", "bearer right")]));
         for wrong in ["Bearer wrong", "Bearer", "Basic right", "right", "Bearer right x", "", "Bearer \u{e9}"]

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,9 +10,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, HeaderValue, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, Request, Response};
 use axum::response::IntoResponse;
 use executor_control::{Caller, Surface};
+use executor_telemetry::{RemoteParent, with_remote_parent};
 use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,8 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tower_service::Service;
 
-use crate::access::Access;
-use crate::http::{Failure, HEALTH};
+use crate::access::{Access, Asking};
+use crate::http::{EVENTS, Failure, Tickets, Via, is_open, is_page};
 
 /// How long a client may take to send a request's head, and how long a
 /// connection may lie idle.
@@ -33,12 +36,21 @@ const HEAD_LIMIT_BYTES: usize = 64 * 1024;
 const CLIENT_LIMIT: usize = 64;
 /// By which a client says what it is.
 const CLIENT_HEADER: &str = "x-executor-client";
+/// By which a client names its span (W3C Trace Context).
+const TRACE_PARENT: &str = "traceparent";
+
+/// By which a proxy says for whom it asks.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Where MCP is served.
+const MCP: &str = "/mcp";
+const MCP_BELOW: &str = "/mcp/";
 
 /// Which way a connection came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// Anybody on this machine, until the token is shown.
-    Tcp,
+    /// Anybody who is at this address, until they show who they are.
+    Tcp(IpAddr),
     /// A process of the daemon's own user.
     Unix,
 }
@@ -47,6 +59,9 @@ pub(crate) enum Transport {
 pub(crate) struct Door {
     pub(crate) access: Access,
     pub(crate) router: Router,
+    pub(crate) tickets: Arc<Tickets>,
+    /// Whether a proxy in front says where requests come from.
+    pub(crate) proxied: bool,
 }
 
 /// Serves a connection to its end. When `stop` turns true the request that
@@ -57,8 +72,7 @@ pub(crate) async fn serve(
     transport: Transport,
     mut stop: watch::Receiver<bool>,
 ) {
-    let usual = Arc::new(caller(transport, None));
-    let service = service_fn(move |request| answer(door.clone(), transport, usual.clone(), request));
+    let service = service_fn(move |request| answer(door.clone(), transport, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -85,56 +99,116 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 async fn answer(
     door: Arc<Door>,
     transport: Transport,
-    usual: Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let answer = AssertUnwindSafe(enter(&door, transport, usual, request)).catch_unwind().await;
-    Ok(match answer {
+    let answer = AssertUnwindSafe(enter(&door, transport, request)).catch_unwind().await;
+    let mut response = match answer {
         Ok(Ok(response)) => response,
-        Ok(Err(failure)) => failure.into_response(),
+        Ok(Err(failure)) => {
+            let response = failure.into_response();
+            executor_telemetry::metrics().http.refused(response.status().as_u16());
+            response
+        }
         Err(panic) => panicked(panic.as_ref()).into_response(),
-    })
+    };
+    // No page shows any of it as its own, whatever it holds.
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    Ok(response)
 }
 
 /// Checks who asks, before anything looks at what is asked.
 async fn enter<B>(
     door: &Door,
     transport: Transport,
-    usual: Arc<Caller>,
     mut request: Request<B>,
 ) -> Result<Response<Body>, Failure>
 where
     B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    if transport == Transport::Tcp {
-        door.access.check_site(request.uri(), request.headers())?;
-        if request.uri().path() != HEALTH {
-            door.access.check_token(request.headers())?;
-        }
+    if let Transport::Tcp(_) = transport {
+        let page = is_page(request.method(), request.uri().path());
+        door.access.check_site(request.uri(), request.headers(), page)?;
     }
-    let caller = match client(request.headers()) {
-        Some(client) => Arc::new(caller(transport, Some(client))),
-        None => usual,
+    let via = via(door, transport, request.headers());
+    request.extensions_mut().insert(via);
+    if let Some(caller) = caller(door, transport, &request)? {
+        request.extensions_mut().insert(caller);
+    }
+    let parent = request.headers().get(TRACE_PARENT).and_then(|header| header.to_str().ok());
+    let parent = parent.and_then(RemoteParent::parse);
+    let answering = door.router.clone().call(request.map(Body::new));
+    let answered = match parent {
+        Some(parent) => with_remote_parent(parent, answering).await,
+        None => answering.await,
     };
-    request.extensions_mut().insert(caller);
-    let answered = door.router.clone().call(request.map(Body::new)).await;
     Ok(answered.unwrap_or_else(|never| match never {}))
 }
 
-fn caller(transport: Transport, client: Option<&str>) -> Caller {
+/// Who asks; nobody, where a route is for anybody. Whoever shows a token is
+/// its client, also a process of the owner's own: that is how one gives away
+/// what it may do.
+fn caller<B>(
+    door: &Door,
+    transport: Transport,
+    request: &Request<B>,
+) -> Result<Option<Arc<Caller>>, Failure> {
+    let (path, headers) = (request.uri().path(), request.headers());
+    let asking = asking(transport, path, headers);
+    if headers.contains_key(AUTHORIZATION) {
+        return door.access.caller(headers, &asking).map(|caller| Some(Arc::new(caller)));
+    }
+    if transport == Transport::Unix {
+        return door.access.at_the_socket(&asking).map(|caller| Some(Arc::new(caller)));
+    }
+    let query = request.uri().query().unwrap_or_default();
+    if path == EVENTS
+        && let Some(ticket) = query.split('&').find_map(|pair| pair.strip_prefix("ticket="))
+    {
+        return door.tickets.redeem(ticket).map(Some).ok_or_else(Failure::unauthorized);
+    }
+    match door.access.signed_in(request.method(), headers, &asking)? {
+        Some(caller) => Ok(Some(Arc::new(caller))),
+        None if is_open(request.method(), path) => Ok(None),
+        None => Err(Failure::unauthorized()),
+    }
+}
+
+/// Through what and from where a request comes. Behind a proxy that is the
+/// last address of `X-Forwarded-For`, the one that the proxy itself saw.
+fn via(door: &Door, transport: Transport, headers: &HeaderMap) -> Via {
+    let peer = match transport {
+        Transport::Unix => "the socket".to_owned(),
+        Transport::Tcp(address) => {
+            let forwarded = headers.get_all(FORWARDED_FOR).iter().next_back();
+            let forwarded = forwarded.filter(|_| door.proxied).and_then(|value| value.to_str().ok());
+            let seen = forwarded.and_then(|value| value.rsplit(',').next()?.trim().parse().ok());
+            peer(seen.unwrap_or(address))
+        }
+    };
+    Via { client: client(headers).unwrap_or("browser").to_owned(), peer }
+}
+
+/// One peer of the IPv6 internet has a network of 64 bits to choose from.
+fn peer(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            format!("{}/64", std::net::Ipv6Addr::from_bits(network))
+        }
+    }
+}
+
+fn asking<'a>(transport: Transport, path: &str, headers: &'a HeaderMap) -> Asking<'a> {
     let (surface, usual) = match transport {
-        Transport::Tcp => (Surface::Http, "http"),
+        _ if path == MCP || path.starts_with(MCP_BELOW) => (Surface::Mcp, "mcp"),
+        Transport::Tcp(_) => (Surface::Http, "http"),
         Transport::Unix => (Surface::Cli, "cli"),
     };
-    // Whoever holds the owner's token, or is the owner's own process, is the
-    // owner, who may approve.
-    Caller {
-        account: "local".to_owned(),
-        client: client.unwrap_or(usual).to_owned(),
-        surface,
-        may_approve: true,
-    }
+    Asking { client: client(headers).unwrap_or(usual), surface }
 }
 
 fn client(headers: &HeaderMap) -> Option<&str> {
@@ -160,17 +234,23 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::test_routes;
+    use crate::access::Shown;
+    use crate::http::{Need, test_routes};
     use axum::http::{HeaderValue, StatusCode};
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::sync::Notify;
 
     const ADDRESS: &str = "127.0.0.1:4788";
+    const TCP: Transport = Transport::Tcp(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
     fn door(router: Router) -> Door {
-        let access = Access::new(ADDRESS.parse().unwrap(), &[], |token| token == "right").unwrap();
-        Door { access, router }
+        let known = |shown: Shown<'_>, asking: &Asking| match shown {
+            Shown::Token("right") | Shown::Socket => Some(Caller::owner(asking.client, asking.surface)),
+            _ => None,
+        };
+        let access = Access::new(ADDRESS.parse().unwrap(), &[], known).unwrap();
+        Door { access, router, tickets: Arc::default(), proxied: false }
     }
 
     async fn ask(
@@ -186,9 +266,8 @@ mod tests {
             let value = format!("Bearer {token}");
             request.headers_mut().insert("authorization", value.parse().unwrap());
         }
-        let usual = Arc::new(caller(transport, None));
         let door = door(router);
-        let answer = enter(&door, transport, usual, request).await;
+        let answer = enter(&door, transport, request).await;
         answer.unwrap_or_else(IntoResponse::into_response).status()
     }
 
@@ -201,17 +280,46 @@ mod tests {
     async fn every_route_answers_401_without_a_token() {
         let routes = test_routes();
         assert!(routes.len() > 30, "the table has {} routes", routes.len());
-        for (method, path) in routes {
-            let expect = if path == HEALTH { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
-            for token in [None, Some("wrong"), Some("")] {
-                let status = ask(open(), &method, &path, token, Transport::Tcp).await;
-                assert_eq!(status, expect, "{method} {path} {token:?}");
+        let open_routes = [
+            // Whether anybody is there.
+            "GET /v1/health",
+            // Whoever signs in is not known yet: the password says who it is.
+            "POST /v1/sessions",
+            "GET /login",
+            // The secret in the path is what opens these four.
+            "POST /v1/invitations/secret/accept",
+            "GET /invite/secret",
+            "GET /handoff/secret",
+            "POST /handoff/secret",
+        ];
+        for (method, path, need) in routes {
+            let open_to_all = need == Need::Nothing;
+            let named = open_routes.contains(&format!("{method} {path}").as_str());
+            assert_eq!(open_to_all, named, "{method} {path} is open to everybody");
+            let expect = if open_to_all { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            assert_eq!(ask(open(), &method, &path, None, TCP).await, expect, "{method} {path}");
+            for token in ["wrong", ""] {
+                for transport in [TCP, Transport::Unix] {
+                    let status = ask(open(), &method, &path, Some(token), transport).await;
+                    assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {token:?}");
+                }
             }
-            assert_eq!(ask(open(), &method, &path, Some("right"), Transport::Tcp).await, StatusCode::OK);
+            assert_eq!(ask(open(), &method, &path, Some("right"), TCP).await, StatusCode::OK);
             assert_eq!(ask(open(), &method, &path, None, Transport::Unix).await, StatusCode::OK);
         }
-        for path in ["/", "/nothing", "/v1/health/", "//v1/health", "/v1/health%2f", "/V1/HEALTH"] {
-            let status = ask(open(), "GET", path, None, Transport::Tcp).await;
+        for path in [
+            "/",
+            "/nothing",
+            "/v1/health/",
+            "//v1/health",
+            "/v1/health%2f",
+            "/V1/HEALTH",
+            "/invite/",
+            "/invite/a/b",
+            "/v1/sessions",
+            "/v1/invitations/secret/accept",
+        ] {
+            let status = ask(open(), "GET", path, None, TCP).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
         }
     }
@@ -258,6 +366,19 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_alone_says_where_a_request_comes_from() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-forwarded-for", HeaderValue::from_static("203.0.113.9, 198.51.100.7"));
+        let seen = |proxied| {
+            let door = Door { proxied, ..door(open()) };
+            via(&door, TCP, &headers).peer
+        };
+        assert_eq!((seen(true).as_str(), seen(false).as_str()), ("198.51.100.7", "127.0.0.1"));
+        assert_eq!(peer("2001:db8:1:2:3:4:5:6".parse().unwrap()), "2001:db8:1:2::/64");
+        assert_eq!(peer("::ffff:192.0.2.1".parse().unwrap()), "192.0.2.1");
+    }
+
+    #[test]
     fn a_client_says_who_it_is_within_bounds() {
         let named = |name: &str| {
             let mut headers = HeaderMap::new();
@@ -268,8 +389,12 @@ mod tests {
         assert_eq!(named(""), None);
         assert_eq!(named(&"x".repeat(65)), None);
         assert_eq!(named("\u{e9}"), None);
-        let unix = caller(Transport::Unix, None);
-        assert_eq!((unix.client.as_str(), unix.surface), ("cli", Surface::Cli));
-        assert_eq!(caller(Transport::Tcp, Some("x")).client, "x");
+        let unnamed = HeaderMap::new();
+        let unix = asking(Transport::Unix, "/v1/tools", &unnamed);
+        assert_eq!((unix.client, unix.surface), ("cli", Surface::Cli));
+        for path in ["/mcp", "/mcp/default"] {
+            assert_eq!(asking(Transport::Unix, path, &unnamed).surface, Surface::Mcp);
+        }
+        assert_eq!(asking(TCP, "/mcpx", &unnamed).surface, Surface::Http);
     }
 }

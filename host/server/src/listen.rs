@@ -15,7 +15,7 @@ use crate::options::Port;
 pub enum ServeError {
     /// Anybody on the network could read along.
     #[error(
-        "{host} is no loopback address: without TLS the daemon listens on this machine alone; use 127.0.0.1 or ::1"
+        "{host} is no loopback address: without TLS anybody on the network could read along; give --tls-cert and --tls-key, or --behind-proxy where a proxy speaks TLS"
     )]
     NotLoopback {
         /// The address.
@@ -51,6 +51,14 @@ pub enum ServeError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The certificate or its key can't be used.
+    #[error("{}: {reason}", path.display())]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A name that no `Host` header can be.
     #[error("--allow-host takes a name, or a name and a port, and `{given}` is neither")]
     AllowHost {
@@ -59,9 +67,10 @@ pub enum ServeError {
     },
 }
 
-/// Listens on a loopback address.
-pub(crate) async fn tcp(host: IpAddr, port: Port) -> Result<TcpListener, ServeError> {
-    if !host.is_loopback() {
+/// Listens on a loopback address, or, where what goes over the network is
+/// sealed, on any.
+pub(crate) async fn tcp(host: IpAddr, port: Port, sealed: bool) -> Result<TcpListener, ServeError> {
+    if !host.is_loopback() && !sealed {
         return Err(ServeError::NotLoopback { host });
     }
     let number = match port {
@@ -102,17 +111,19 @@ mod tests {
     #[tokio::test]
     async fn only_loopback_is_listened_on() {
         for host in ["0.0.0.0", "::", "192.0.2.1"] {
-            let error = tcp(host.parse().unwrap(), Port::Auto).await.unwrap_err();
+            let error = tcp(host.parse().unwrap(), Port::Auto, false).await.unwrap_err();
             assert!(matches!(error, ServeError::NotLoopback { .. }), "{error}");
         }
-        tcp("127.0.0.1".parse().unwrap(), Port::Auto).await.unwrap();
+        tcp("127.0.0.1".parse().unwrap(), Port::Auto, false).await.unwrap();
+        tcp("0.0.0.0".parse().unwrap(), Port::Auto, true).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_taken_port_names_its_holder() {
-        let first = tcp("127.0.0.1".parse().unwrap(), Port::Auto).await.unwrap();
+        let first = tcp("127.0.0.1".parse().unwrap(), Port::Auto, false).await.unwrap();
         let port = first.local_addr().unwrap().port();
-        let error = tcp("127.0.0.1".parse().unwrap(), Port::Fixed(port)).await.unwrap_err().to_string();
+        let error =
+            tcp("127.0.0.1".parse().unwrap(), Port::Fixed(port), false).await.unwrap_err().to_string();
         assert!(error.contains(&port.to_string()), "{error}");
         if Path::new("/proc/net/tcp").exists() {
             assert!(error.contains(&std::process::id().to_string()), "{error}");

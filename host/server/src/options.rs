@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The port that people and clients expect.
@@ -10,18 +11,42 @@ pub const DEFAULT_PORT: u16 = 4788;
 /// Where to listen, and by which names to be called.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// The address; loopback alone, since there is no TLS.
+    /// The address; loopback alone, unless what goes over the network is sealed.
     pub host: IpAddr,
     /// The port.
     pub port: Port,
     /// Names beside those of loopback that a request's `Host` may be, as
     /// `name` or `name:port`.
     pub allow_hosts: Vec<String>,
+    /// How what goes over the network is sealed.
+    pub sealing: Sealing,
+}
+
+/// How what goes over the network is sealed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Sealing {
+    /// Not at all: loopback alone.
+    #[default]
+    Nothing,
+    /// The daemon speaks TLS.
+    Tls {
+        /// PEM: the certificate, then those that lead to its root.
+        certificate: PathBuf,
+        /// PEM: the certificate's private key.
+        key: PathBuf,
+    },
+    /// A proxy in front of the daemon speaks TLS.
+    Proxy,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { host: IpAddr::from([127, 0, 0, 1]), port: Port::Fixed(DEFAULT_PORT), allow_hosts: Vec::new() }
+        Self {
+            host: IpAddr::from([127, 0, 0, 1]),
+            port: Port::Fixed(DEFAULT_PORT),
+            allow_hosts: Vec::new(),
+            sealing: Sealing::Nothing,
+        }
     }
 }
 

@@ -59,10 +59,12 @@ async fn commits(executions: &Executions) -> Result<(), Box<dyn std::error::Erro
 
 async fn puts(executions: &Executions, count: u64, first: u64) -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
+    let runtime = &tokio::runtime::Handle::current();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             scope.spawn(move || {
                 for number in 0..count / THREADS {
+                    runtime.block_on(executions.room());
                     let change = put(first + number, thread);
                     executions.commit_behind(vec![change]).expect("the writer lives");
                 }
@@ -88,7 +90,7 @@ async fn sources(workspace: &Workspace) -> Result<(), Box<dyn std::error::Error>
             let staged = staged(count);
             let row = source(name.clone(), count as u64);
             let begun = Instant::now();
-            workspace.replace_source(row, staged).await?;
+            workspace.replace_source(row, staged, None).await?;
             println!("{count} tools {round:<17}{:>10.1} ms", micros(begun, 1) / 1000.0);
         }
         let begun = Instant::now();
@@ -108,7 +110,7 @@ async fn sources(workspace: &Workspace) -> Result<(), Box<dyn std::error::Error>
 
 fn put(number: u64, thread: u64) -> Change {
     let now = i64::try_from(number).expect("small");
-    Change::Put(ExecutionRow {
+    Change::Put(Box::new(ExecutionRow {
         id: ExecutionId::new(now, (thread << 8).to_be_bytes()),
         kind: "code".to_owned(),
         status: "completed".to_owned(),
@@ -128,7 +130,10 @@ fn put(number: u64, thread: u64) -> Change {
         fuel: 1000,
         memory_bytes: 1 << 20,
         truncated: false,
-    })
+        token: None,
+        toolkit: None,
+        spans: None,
+    }))
 }
 
 fn source(name: SourceName, tool_count: u64) -> SourceRow {

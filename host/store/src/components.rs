@@ -43,6 +43,29 @@ pub fn component_bytes(home: &Home, digest: &Digest) -> Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
+/// Whether a component's bytes are stored; whether they are sound,
+/// [`component_bytes`] says.
+pub fn component_is_stored(home: &Home, digest: &Digest) -> bool {
+    path(home, digest).is_file()
+}
+
+/// The digests of all components whose bytes are stored.
+///
+/// # Errors
+/// The directory could not be read.
+pub fn stored_components(home: &Home) -> Result<Vec<Digest>> {
+    let directory = home.components_directory();
+    let entries = match fs::read_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at(&directory)?,
+    };
+    let digest = |entry: io::Result<fs::DirEntry>| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        Digest::parse(&format!("sha256:{}", name.strip_suffix(".wasm")?)).ok()
+    };
+    Ok(entries.filter_map(digest).collect())
+}
+
 /// Removes a component's bytes; whether they were stored. No workspace may
 /// have it pinned.
 ///
@@ -71,7 +94,9 @@ mod tests {
     #[test]
     fn bytes_come_back_and_damaged_ones_do_not() {
         let (_directory, home) = testing::home();
+        assert!(!component_is_stored(&home, &Digest::of(b"\0asm")));
         let digest = put_component(&home, b"\0asm").unwrap();
+        assert!(component_is_stored(&home, &digest));
         assert_eq!(put_component(&home, b"\0asm").unwrap(), digest);
         assert_eq!(component_bytes(&home, &digest).unwrap().unwrap(), b"\0asm");
         fs::write(path(&home, &digest), b"\0as").unwrap();

@@ -83,6 +83,13 @@ pub enum StoreError {
         /// In which way it is wrong.
         what: String,
     },
+    /// Our own code broke in the middle of a write; nothing of its transaction
+    /// was kept, and others are not touched by it.
+    #[error("the executor's own code broke while {context}: nothing of it was kept; please report it")]
+    Broken {
+        /// What was being done.
+        context: &'static str,
+    },
     /// The system gave no random bytes.
     #[error("the system gave no random bytes")]
     Random(#[source] getrandom::Error),
@@ -131,6 +138,14 @@ impl Fault {
 
     pub(crate) fn conflict(what: impl Into<String>) -> Self {
         Self::Store(StoreError::Conflict { what: what.into() })
+    }
+
+    pub(crate) fn broken(context: &'static str) -> Self {
+        Self::Store(StoreError::Broken { context })
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Broken { .. }))
     }
 
     /// Whether the file can't be trusted to hold what was written: a failed

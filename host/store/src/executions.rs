@@ -5,6 +5,7 @@ mod audit;
 mod interactions;
 mod journal;
 mod record;
+mod retention;
 mod schema;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::home::Home;
 use crate::identifiers::{ExecutionId, InteractionId};
+use crate::once::{self, Once, OnceRow};
 use crate::writer::{Durability, Health, Job};
 
 /// A workspace's executions. Clones share the file.
@@ -36,7 +38,7 @@ pub struct Executions {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// Records an execution, or replaces the record that has its id.
-    Put(ExecutionRow),
+    Put(Box<ExecutionRow>),
     /// Records how an execution ended.
     Settle {
         /// Which.
@@ -55,6 +57,15 @@ pub enum Change {
         memory_bytes: u64,
         /// Whether the result or the output was cut.
         truncated: bool,
+        /// Its spans as JSON; none leaves those that are kept.
+        spans: Option<String>,
+    },
+    /// Keeps the spans of an execution that has not ended.
+    Spans {
+        /// Which.
+        id: ExecutionId,
+        /// They, as JSON.
+        spans: String,
     },
     /// Moves an execution to another status; a conflict where it is not in the
     /// expected one, so that nothing that has ended is brought back.
@@ -142,6 +153,14 @@ pub enum Change {
     },
     /// Appends to the audit chain.
     Audit(AuditRecord),
+    /// Remembers what was created under an idempotency key; a conflict where
+    /// something was.
+    Once {
+        /// The key.
+        once: Once,
+        /// The execution.
+        id: ExecutionId,
+    },
 }
 
 impl Executions {
@@ -163,13 +182,24 @@ impl Executions {
 
     /// Queues changes as one transaction and returns. They survive the end of
     /// the process once [`Executions::written`] answers, and are synced at
-    /// most 50 ms later. Blocks while 10,000 transactions or 64 MiB wait.
+    /// most 50 ms later. Whoever may queue many waits for [`Executions::room`]
+    /// before each.
     ///
     /// # Errors
     /// The writer has stopped. What a queued transaction meets later shows in
     /// [`Executions::health`].
     pub fn commit_behind(&self, changes: Vec<Change>) -> Result<()> {
         self.database.writer().submit_behind(job(changes))
+    }
+
+    /// Whether fewer than 10,000 transactions and 64 MiB are queued.
+    pub fn has_room(&self) -> bool {
+        self.database.writer().has_room()
+    }
+
+    /// Waits until there is room, or nothing is written any more.
+    pub fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.database.writer().room()
     }
 
     /// Waits until all that was queued before is committed.
@@ -186,6 +216,14 @@ impl Executions {
     /// The writer has stopped, or the disk is full.
     pub async fn synced(&self) -> Result<()> {
         self.barrier(Durability::Synced).await
+    }
+
+    /// The execution that was begun under a key.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn once(&self, once: &Once) -> Result<Option<OnceRow>> {
+        self.read("looking for an idempotency key", |connection| once::get(connection, once))
     }
 
     /// How the writer is doing.
@@ -221,7 +259,7 @@ impl Change {
     fn apply(&self, connection: &Connection) -> std::result::Result<(), Fault> {
         match self {
             Self::Put(row) => record::put(connection, row),
-            Self::Settle { id, status, result, error, settled_ms, fuel, memory_bytes, truncated } => {
+            Self::Settle { id, status, result, error, settled_ms, fuel, memory_bytes, truncated, spans } => {
                 let ending = record::Ending {
                     status,
                     result: result.as_deref(),
@@ -230,9 +268,11 @@ impl Change {
                     fuel: *fuel,
                     memory_bytes: *memory_bytes,
                     truncated: *truncated,
+                    spans: spans.as_deref(),
                 };
                 record::settle(connection, id, &ending)
             }
+            Self::Spans { id, spans } => record::put_spans(connection, id, spans),
             Self::Status { id, expected, status, at_ms } => {
                 record::set_status(connection, id, expected, status, *at_ms)
             }
@@ -257,12 +297,13 @@ impl Change {
                 interactions::answer(connection, interaction, expected, &answered)
             }
             Self::Audit(record) => audit::append(connection, record),
+            Self::Once { once, id } => once::put(connection, Some(once), id.as_str()),
         }
     }
 
     /// Whether SQLite undoes it as a whole by itself.
     fn is_one_statement(&self) -> bool {
-        !matches!(self, Self::Audit(_))
+        !matches!(self, Self::Audit(_) | Self::Once { .. })
     }
 
     /// The memory that its texts hold, about.
@@ -272,7 +313,10 @@ impl Change {
         }
         let texts = match self {
             Self::Put(row) => row.weight_bytes(),
-            Self::Settle { result, error, .. } => of(result.as_ref()) + of(error.as_ref()),
+            Self::Settle { result, error, spans, .. } => {
+                of(result.as_ref()) + of(error.as_ref()) + of(spans.as_ref())
+            }
+            Self::Spans { spans, .. } => spans.len(),
             Self::Intent(row) => row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref()),
             Self::Outcome { outcome, .. } => outcome.len(),
             Self::Value { value, .. } => value.len(),
@@ -280,6 +324,7 @@ impl Change {
             Self::Ask(row) => row.request.len() + row.message.len(),
             Self::Answer { answer, .. } => of(answer.as_ref()),
             Self::Audit(record) => record.body.len(),
+            Self::Once { once, .. } => once.key.len(),
             Self::Status { .. } | Self::Delivery { .. } => 0,
         };
         texts + size_of::<Self>()

@@ -103,6 +103,24 @@ identifier!(
     "an execution"
 );
 identifier!(
+    /// One token of a client.
+    TokenId,
+    "tok_",
+    "a token"
+);
+identifier!(
+    /// One session of a person.
+    SessionId,
+    "ses_",
+    "a session"
+);
+identifier!(
+    /// One invitation into an organization.
+    InvitationId,
+    "inv_",
+    "an invitation"
+);
+identifier!(
     /// One question to a person.
     InteractionId,
     "int_",

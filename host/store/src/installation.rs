@@ -4,16 +4,33 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
+use crate::accounts;
 use crate::database::{Database, Plan};
 use crate::error::{Fault, Result, StoreError};
 use crate::home::Home;
-use crate::names::WorkspaceName;
+use crate::names::{OrganizationName, WorkspaceName};
+use crate::once;
+use crate::organizations;
 use crate::secret_key::SecretKey;
 use crate::secrets;
+use crate::sessions;
 use crate::sql;
+use crate::tokens;
 use crate::writer::{Health, SyncPolicy};
 
-const PLAN: Plan = Plan { steps: &[FORMAT_1], page_bytes: 4096, sync: SyncPolicy::Always };
+const PLAN: Plan = Plan {
+    steps: &[
+        FORMAT_1,
+        tokens::TABLE,
+        once::TABLE,
+        accounts::PASSWORDS,
+        organizations::ROLES,
+        sessions::TABLE,
+        tokens::NAMES_OF_ACCOUNTS,
+    ],
+    page_bytes: 4096,
+    sync: SyncPolicy::Always,
+};
 
 const FORMAT_1: &str = "
 CREATE TABLE installation (
@@ -64,9 +81,19 @@ CREATE TABLE secrets (
 
 /// The one account, its organization and its workspace of a first start
 /// (ARCHITECTURE.md, "Words").
-const FIRST_ACCOUNT: &str = "local";
-const FIRST_ORGANIZATION: &str = "personal";
+pub const FIRST_ACCOUNT: &str = "local";
+/// The organization of the first start; its owners run the installation.
+pub const FIRST_ORGANIZATION: &str = "personal";
 const FIRST_WORKSPACE: &str = "default";
+
+/// A workspace, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceRow {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// The organization that it belongs to.
+    pub organization: OrganizationName,
+}
 
 /// An open installation. Clones share it.
 #[derive(Debug, Clone)]
@@ -106,27 +133,29 @@ impl Installation {
         self.inner.id.clone()
     }
 
-    /// The names of the workspaces, sorted.
+    /// The workspaces, by name.
     ///
     /// # Errors
     /// The database could not be read.
-    pub fn workspaces(&self) -> Result<Vec<WorkspaceName>> {
+    pub fn workspaces(&self) -> Result<Vec<WorkspaceRow>> {
         self.inner.database.read("listing workspaces", |connection| {
-            let sql = "SELECT name FROM workspaces ORDER BY name";
-            sql::all(connection, sql, [], |row| row.get())
+            let sql = "SELECT name, organization FROM workspaces ORDER BY name";
+            sql::all(connection, sql, [], |row| {
+                Ok(WorkspaceRow { name: row.get()?, organization: row.get()? })
+            })
         })
     }
 
-    /// Adds a workspace to the first organization; whether it is new.
+    /// Adds a workspace to an organization; whether it is new.
     ///
     /// # Errors
     /// The database could not be written.
-    pub async fn add_workspace(&self, name: &WorkspaceName, now_ms: i64) -> Result<bool> {
-        let name = name.clone();
+    pub async fn add_workspace(&self, row: &WorkspaceRow, now_ms: i64) -> Result<bool> {
+        let row = row.clone();
         let added = self.inner.database.write("adding a workspace", move |connection| {
             let sql = "INSERT INTO workspaces (name, organization, created_ms) VALUES (?1, ?2, ?3)
                 ON CONFLICT DO NOTHING";
-            let params = params![name, FIRST_ORGANIZATION, now_ms];
+            let params = params![row.name, row.organization, now_ms];
             Ok(sql::execute(connection, sql, params)? > 0)
         });
         added.await
@@ -160,11 +189,11 @@ fn seed(connection: &Connection, proposed: &str, now_ms: i64) -> std::result::Re
     }
     let sql = "INSERT INTO installation VALUES (?1, ?2)";
     sql::execute(connection, sql, params![proposed, now_ms])?;
-    let sql = "INSERT INTO accounts VALUES (?1, ?2)";
+    let sql = "INSERT INTO accounts (name, created_ms) VALUES (?1, ?2)";
     sql::execute(connection, sql, params![FIRST_ACCOUNT, now_ms])?;
     let sql = "INSERT INTO organizations VALUES (?1, ?2)";
     sql::execute(connection, sql, params![FIRST_ORGANIZATION, now_ms])?;
-    let sql = "INSERT INTO memberships VALUES (?1, ?2)";
+    let sql = "INSERT INTO memberships (organization, account, role) VALUES (?1, ?2, 'owner')";
     sql::execute(connection, sql, [FIRST_ORGANIZATION, FIRST_ACCOUNT])?;
     let sql = "INSERT INTO workspaces VALUES (?1, ?2, ?3)";
     sql::execute(connection, sql, params![FIRST_WORKSPACE, FIRST_ORGANIZATION, now_ms])?;
@@ -184,10 +213,13 @@ mod tests {
         assert_eq!(id.len(), 32);
         let names = |installation: &Installation| -> Vec<String> {
             let workspaces = installation.workspaces().unwrap();
-            workspaces.into_iter().map(String::from).collect()
+            workspaces.into_iter().map(|row| String::from(row.name)).collect()
         };
         assert_eq!(names(&installation), ["default"]);
-        let work = WorkspaceName::parse("work").unwrap();
+        let work = WorkspaceRow {
+            name: WorkspaceName::parse("work").unwrap(),
+            organization: OrganizationName::parse(FIRST_ORGANIZATION).unwrap(),
+        };
         assert!(installation.add_workspace(&work, 6).await.unwrap());
         assert!(!installation.add_workspace(&work, 7).await.unwrap());
         drop(installation);
@@ -204,7 +236,7 @@ mod tests {
         connection.pragma_update(None, "user_version", 9).unwrap();
         drop(connection);
         let error = Installation::open(&home, 6).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 9, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 9, known: 7, .. }), "{error}");
         assert!(error.to_string().contains("executor.db"), "{error}");
     }
 }

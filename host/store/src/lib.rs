@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what it needs by failing"))]
 
+mod accounts;
 mod blobs;
 mod cache;
 mod components;
@@ -23,33 +24,46 @@ mod home;
 mod identifiers;
 mod installation;
 mod names;
+mod once;
+mod organizations;
 mod secret_key;
 mod secrets;
+mod sessions;
 mod sql;
 #[cfg(test)]
 mod testing;
+mod tokens;
 mod workspace;
 mod writer;
 
+pub use accounts::AccountRow;
 pub use blobs::{
     BLOB_LIMIT_BYTES, BLOB_READ_LIMIT_BYTES, BlobReader, BlobRow, BlobTotal, BlobWriter, Blobs,
     blob_reference, parse_blob_reference,
 };
 pub use cache::{CACHE_ENTRY_LIMIT_BYTES, Cache};
-pub use components::{component_bytes, put_component, remove_component_bytes};
+pub use components::{
+    component_bytes, component_is_stored, put_component, remove_component_bytes, stored_components,
+};
 pub use digest::{Digest, DigestError};
 pub use error::{Result, StoreError};
 pub use executions::{
     AuditFault, AuditRecord, AuditRow, CallRow, Change, ExecutionRow, Executions, InteractionRow, OutputRow,
 };
 pub use home::{Home, HomeError, lock_owner};
-pub use identifiers::{ExecutionId, IdentifierError, InteractionId, PolicyId, SecretId};
-pub use installation::Installation;
-pub use names::{ConnectionName, NameError, SourceName, WorkspaceName};
+pub use identifiers::{
+    ExecutionId, IdentifierError, InteractionId, InvitationId, PolicyId, SecretId, SessionId, TokenId,
+};
+pub use installation::{FIRST_ACCOUNT, FIRST_ORGANIZATION, Installation, WorkspaceRow};
+pub use names::{AccountName, ConnectionName, NameError, OrganizationName, SourceName, WorkspaceName};
+pub use once::{Once, OnceRow};
+pub use organizations::{Accepted, InvitationRow, Kept, MembershipRow};
 pub use secret_key::SecretValue;
 pub use secrets::SecretLabel;
+pub use sessions::SessionRow;
+pub use tokens::TokenRow;
 pub use workspace::{
     AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
     WarningRow, Workspace,
 };
-pub use writer::{Durability, Health};
+pub use writer::{Commit, Durability, Health, observe_commits};

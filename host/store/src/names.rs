@@ -109,6 +109,20 @@ name!(
     propose_label
 );
 name!(
+    /// The name of an account: somebody who signs in.
+    AccountName,
+    "account name",
+    check_label,
+    propose_label
+);
+name!(
+    /// The name of an organization: those who share workspaces.
+    OrganizationName,
+    "organization name",
+    check_label,
+    propose_label
+);
+name!(
     /// The name of a connection, unique within its source.
     ConnectionName,
     "connection name",

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::digest::Digest;
 use crate::error::Fault;
-use crate::identifiers::{ExecutionId, InteractionId, PolicyId, SecretId};
-use crate::names::{ConnectionName, SourceName, WorkspaceName};
+use crate::identifiers::{ExecutionId, InteractionId, InvitationId, PolicyId, SecretId, SessionId, TokenId};
+use crate::names::{AccountName, ConnectionName, OrganizationName, SourceName, WorkspaceName};
 
 macro_rules! text_columns {
     ($($name:ident),*) => {
@@ -28,7 +28,20 @@ macro_rules! text_columns {
     };
 }
 
-text_columns!(WorkspaceName, ConnectionName, SourceName, ExecutionId, InteractionId, SecretId, PolicyId);
+text_columns!(
+    AccountName,
+    OrganizationName,
+    SessionId,
+    InvitationId,
+    WorkspaceName,
+    ConnectionName,
+    SourceName,
+    ExecutionId,
+    InteractionId,
+    SecretId,
+    PolicyId,
+    TokenId
+);
 
 impl ToSql for Digest {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -2,6 +2,7 @@
 
 mod components;
 mod connections;
+mod kept;
 mod policies;
 mod schema;
 mod sources;
@@ -16,6 +17,7 @@ pub use policies::PolicyRow;
 pub use sources::SourceRow;
 pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, WarningRow};
 
+use kept::Kept;
 use rusqlite::Connection;
 
 use crate::blobs::Blobs;
@@ -25,6 +27,7 @@ use crate::executions::Executions;
 use crate::files;
 use crate::home::Home;
 use crate::names::WorkspaceName;
+use crate::once::{self, Once, OnceRow};
 use crate::writer::Health;
 
 /// An open workspace. Clones share its files; it is opened once a process.
@@ -40,6 +43,7 @@ struct Inner {
     database: Arc<Database>,
     executions: Executions,
     blobs: Blobs,
+    kept: Arc<Kept>,
 }
 
 impl Workspace {
@@ -55,7 +59,8 @@ impl Workspace {
         let executions = Executions::open(home, &directory)?;
         let blobs = Blobs::attach(Arc::clone(&database), directory.join("blobs"))?;
         tracing::debug!(workspace = %name, now_ms, "opened a workspace");
-        Ok(Self { inner: Arc::new(Inner { name: name.clone(), directory, database, executions, blobs }) })
+        let (name, kept) = (name.clone(), Arc::default());
+        Ok(Self { inner: Arc::new(Inner { name, directory, database, executions, blobs, kept }) })
     }
 
     /// The workspace's name.
@@ -83,6 +88,14 @@ impl Workspace {
         self.inner.database.writer().health()
     }
 
+    /// What was created under a key in this workspace's own file.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn once(&self, once: &Once) -> Result<Option<OnceRow>> {
+        self.read("looking for an idempotency key", |connection| once::get(connection, once))
+    }
+
     fn read<T>(
         &self,
         context: &'static str,
@@ -91,11 +104,17 @@ impl Workspace {
         self.inner.database.read(context, work)
     }
 
-    async fn write<T, F>(&self, context: &'static str, work: F) -> Result<T>
+    /// Every write goes through here, so that nothing is kept past one.
+    async fn write<T, F>(&self, context: &'static str, mut work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> std::result::Result<T, Fault> + Send + 'static,
     {
+        let writing = self.inner.kept.writing();
+        let work = move |connection: &Connection| {
+            let _until_the_job_is_dropped = &writing;
+            work(connection)
+        };
         self.inner.database.write(context, work).await
     }
 }

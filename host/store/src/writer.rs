@@ -13,7 +13,7 @@ mod worker;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -57,6 +57,26 @@ pub struct Health {
     pub last_failure: Option<String>,
     /// How many wait to be written.
     pub pending: usize,
+}
+
+/// One commit, of all that waited.
+#[derive(Debug, Clone, Copy)]
+pub struct Commit {
+    /// Whether it was synced to disk.
+    pub synced: bool,
+    /// How many logical transactions it held.
+    pub changes: usize,
+    /// From its beginning to its end.
+    pub took: Duration,
+}
+
+static OBSERVER: OnceLock<fn(Commit)> = OnceLock::new();
+
+/// Has every commit of this process told to a function, which must not wait
+/// for anything. The first function stays.
+pub fn observe_commits(observer: fn(Commit)) {
+    // Whoever comes second wants the same.
+    let _ = OBSERVER.set(observer);
 }
 
 type Work = Box<dyn FnMut(&Connection) -> std::result::Result<(), Fault> + Send>;
@@ -139,13 +159,20 @@ impl Writer {
         }
     }
 
-    /// Queues a job that nobody waits for. Blocks while too much is pending.
+    /// Queues a job that nobody waits for, whether there is room or not.
     pub(crate) fn submit_behind(&self, job: Job) -> Result<()> {
-        let mut queue = self.shared.lock();
-        while queue.is_full() && queue.stopped.is_none() {
-            queue = self.shared.room.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.shared.push(queue, job)
+        self.shared.push(self.shared.lock(), job)
+    }
+
+    /// Whether so little is pending that more may be added.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.shared.lock().is_full()
+    }
+
+    /// Waits until there is room, or nothing is written any more.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move { shared.room().await }
     }
 
     pub(crate) fn health(&self) -> Health {

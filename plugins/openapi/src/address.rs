@@ -24,19 +24,32 @@ fn split(url: &str) -> Option<Parts<'_>> {
 /// None where there is no way to an `http` or `https` URL.
 pub(crate) fn resolve(base: Option<&str>, reference: &str) -> Option<String> {
     let reference = reference.trim();
-    let base = base.and_then(split);
-    if reference.contains("://") {
-        split(reference)?;
-        return Some(reference.to_owned());
+    let base = base.filter(|base| split(base).is_some());
+    if reference.starts_with("//") && base.is_none() {
+        return Some(format!("https:{reference}"));
     }
-    if reference.starts_with("//") {
-        let scheme = base.map_or("https", |base| base.scheme);
-        return Some(format!("{scheme}:{reference}"));
-    }
-    if let Some(host) = schemeless(reference) {
+    if !reference.contains("://")
+        && !reference.starts_with("//")
+        && let Some(host) = schemeless(reference)
+    {
         return Some(format!("https://{host}"));
     }
-    let Parts { scheme, authority, path } = base?;
+    if reference.contains("://") { absolute(reference) } else { join(base?, reference) }
+}
+
+fn absolute(url: &str) -> Option<String> {
+    split(url).map(|_| url.to_owned())
+}
+
+/// `reference` resolved on `base` by the letter of RFC 3986, section 5.2.
+pub(crate) fn join(base: &str, reference: &str) -> Option<String> {
+    if has_scheme(reference) {
+        return absolute(reference);
+    }
+    let Parts { scheme, authority, path } = split(base)?;
+    if reference.starts_with("//") {
+        return Some(format!("{scheme}:{reference}"));
+    }
     let folder = without_tail(path);
     let joined = if reference.starts_with('/') {
         reference.to_owned()
@@ -46,6 +59,12 @@ pub(crate) fn resolve(base: Option<&str>, reference: &str) -> Option<String> {
         format!("{}/{reference}", folder.rsplit_once('/').map_or("", |(before, _)| before))
     };
     Some(format!("{scheme}://{}{}", without_user(authority), without_dots(&joined)))
+}
+
+fn has_scheme(reference: &str) -> bool {
+    let end = reference.find([':', '/', '?', '#']);
+    end.is_some_and(|end| reference[end..].starts_with(':') && end > 0)
+        && reference.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// `api.example.com/v1` is a relative path by the letter; people mean a host.

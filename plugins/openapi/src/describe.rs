@@ -21,12 +21,17 @@ pub fn describe() -> Info {
                 "enum": ["numbered", "repeated"],
                 "description": "how arrays in deepObject parameters and form fields are written: a[0]=x or a=x",
             },
+            "reference_origins": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "origins of other documents that this one may refer to, beside its own: https://schemas.example.com",
+            },
         },
     });
     Info {
         kind: "openapi".to_owned(),
         title: "OpenAPI".to_owned(),
         config_schema: schema.to_string(),
-        meta: Some(json!({"specifications": ["3.0", "3.1"]}).to_string()),
+        meta: Some(json!({"specifications": ["2.0", "3.0", "3.1", "3.2"]}).to_string()),
     }
 }

@@ -27,9 +27,9 @@ pub fn detect(probe: &Probe) -> Option<Detection> {
     };
     match identify(&parsed.root) {
         Kind::OpenApi { text, newer, .. } => Some(ours(&parsed, &text, newer, url)),
-        Kind::OtherOpenApi(name) => Some(named(format!(
-            "this is {name}, which is not supported yet: convert it to OpenAPI 3.0 or 3.1 first"
-        ))),
+        Kind::OtherOpenApi(name) => {
+            Some(named(format!("this is {name}, which is not read: convert it to OpenAPI 3 first")))
+        }
         Kind::Foreign(name) if name.contains("GraphQL") || name.contains("JSON-RPC") => None,
         Kind::Foreign(name) => Some(named(format!("this is {name}, not an OpenAPI document"))),
         Kind::Unknown => None,
@@ -38,7 +38,7 @@ pub fn detect(probe: &Probe) -> Option<Detection> {
 
 fn of_fault(code: &str, message: &str, body: &[u8]) -> Option<Detection> {
     let start = String::from_utf8_lossy(&body[..body.len().min(2048)]);
-    let looks_like_ours = start.contains("openapi");
+    let looks_like_ours = start.contains("openapi") || start.contains("swagger");
     let is_named = code == "document-unsupported" && !message.contains("GraphQL");
     (is_named || looks_like_ours).then(|| named(message.to_owned()))
 }
@@ -66,7 +66,7 @@ fn ours(parsed: &Parsed, specification: &str, newer: bool, url: Option<&str>) ->
         .or_else(|| url.map(str::to_owned))
         .and_then(|url| address::host(&url));
     if newer {
-        warnings.push(format!("OpenAPI {specification} is read as 3.1"));
+        warnings.push(format!("OpenAPI {specification} is read as 3.2"));
     }
     let confidence = match (found.operations.len(), newer) {
         (0, _) => CONFIDENCE_WITHOUT_OPERATIONS,

@@ -47,7 +47,7 @@ impl exported::Guest for Component {
             settings: request.settings,
             document: request.document.map(document),
         };
-        let summary = crate::source::index(&request, &mut Catalog)?;
+        let summary = crate::source::index(&request, &mut Catalog, &mut Client)?;
         Ok(exported::Summary {
             title: summary.title,
             version: summary.version,

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     /// How arrays under `deepObject` are written, where it is not left to the
     /// document: numbered or repeated.
     pub(crate) numbered_arrays: Option<bool>,
+    /// Origins that references may lead to, beside the document's own.
+    pub(crate) reference_origins: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +28,7 @@ struct Raw {
     base_url: Option<String>,
     server_variables: Option<BTreeMap<String, Value>>,
     deep_object_arrays: Option<String>,
+    reference_origins: Option<Vec<String>>,
 }
 
 impl Settings {
@@ -57,7 +60,11 @@ impl Settings {
         let variables = raw.server_variables.unwrap_or_default().into_iter();
         let server_variables =
             variables.map(|(name, value)| (name, crate::wire::style::text(&value))).collect();
-        Ok(Self { base_url, server_variables, numbered_arrays })
+        let reference_origins = raw.reference_origins.unwrap_or_default();
+        if let Some(odd) = reference_origins.iter().find(|each| address::origin(each).is_none()) {
+            return Err(invalid(&format!("reference_origins: {odd:?} is not an http or https origin")));
+        }
+        Ok(Self { base_url, server_variables, numbered_arrays, reference_origins })
     }
 }
 

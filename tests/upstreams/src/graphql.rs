@@ -41,6 +41,9 @@ pub struct Config {
     pub depth: Option<usize>,
     /// Whether every request needs [`TOKEN`].
     pub require_token: bool,
+    /// The status of what is no POST; 400, with a body that is GraphQL's,
+    /// unless it is said.
+    pub on_get: Option<u16>,
 }
 
 /// A running emulator; ends when dropped.

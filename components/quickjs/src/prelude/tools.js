@@ -2,6 +2,11 @@
 // it is called; the host knows the catalogue.
 const pathKey = Symbol("path");
 
+// What was looked up below a path and how much of that there is: the next call
+// of a tool makes nothing anew. Only handlers look at it, at their own targets.
+const belowKey = Symbol("below");
+const KEPT_BELOW = 256;
+
 // Names that the language itself asks of any value. A path never has them, so
 // that `await tools.x`, JSON.stringify and console.log see a plain function;
 // a tool that is really called so is reached as tools["source.then"](…).
@@ -28,7 +33,15 @@ const handler = {
     if (typeof key === "symbol") return key === Symbol.toPrimitive ? () => label(path) : undefined;
     if (key === "toString" || key === "valueOf" || key === "toLocaleString") return () => label(path);
     if (hidden[key]) return undefined;
-    return toolAt(path === "" ? key : `${path}.${key}`);
+    const below = target[belowKey];
+    const known = below.tools[key];
+    if (known !== undefined) return known;
+    const tool = toolAt(path === "" ? key : `${path}.${key}`);
+    if (below.count < KEPT_BELOW) {
+      below.tools[key] = tool;
+      below.count += 1;
+    }
+    return tool;
   },
   apply(target, _self, args) {
     const given = args.length;
@@ -47,6 +60,7 @@ const handler = {
 function toolAt(path) {
   const target = () => {};
   target[pathKey] = path;
+  target[belowKey] = { __proto__: null, tools: create(null), count: 0 };
   return new PrimordialProxy(target, handler);
 }
 

@@ -34,6 +34,25 @@ fn any_dotted_path_is_a_call() {
 }
 
 #[test]
+fn a_path_is_the_same_function_however_often_it_is_looked_up() {
+    check(
+        "return [tools.a.b === tools.a.b, tools.a.b === tools.a.c, tools.a === tools]",
+        json!([true, false, false]),
+    );
+    check_calls(
+        "await tools.count.tools(); await tools.count.count(); await tools.tools.count()",
+        &["tools:count.tools {}", "tools:count.count {}", "tools:tools.count {}"],
+    );
+    let host = Host::echo();
+    let body =
+        "for (let i = 0; i < 600; i += 1) await tools.many[`tool${i}`](); return `${tools.many.tool599}`";
+    assert_eq!(run_with(&host, body), Ok(json!("[tool many.tool599]")));
+    let calls = host.calls();
+    assert_eq!((calls.len(), calls[0].as_str()), (600, "tools:many.tool0 {}"));
+    assert_eq!(calls[599], "tools:many.tool599 {}");
+}
+
+#[test]
 fn options_travel_beside_the_arguments() {
     check_calls(
         "await tools.a.b({}, { connection: 'work', raw: true })",

@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             })?;
         }
         Action::List => {
-            let answer = api.get(&context.path(&["components"]))?;
+            let answer = api.list(&context.path(&["components"]))?;
             context.output.answer(&answer, render_list)?;
         }
         Action::Remove { name } => {
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             context.output.say(&format!("removed {}", text::line(&name, 80)));
         }
         Action::Inspect { name } => {
-            let answer = api.get(&context.path(&["components"]))?;
+            let answer = api.list(&context.path(&["components"]))?;
             let component = find(&answer.value, &name)?;
             if context.output.json {
                 context.output.print_json(component)?;

@@ -108,7 +108,7 @@ fn added(view: &Value, style: Style) -> String {
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
-    let answer = Api::new(context).get(&context.path(&["connections"]))?;
+    let answer = Api::new(context).list(&context.path(&["connections"]))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
         context.output.say("there are no connections yet");
         context.output.hint(&format!("add one: `{}`", context.command("connections add SOURCE")));

@@ -14,8 +14,11 @@ use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, list, number, time};
 use crate::waiting;
+use crate::waterfall;
 
-/// Columns of a waterfall's bars.
+/// As many spans are shown with an execution; `trace` shows all.
+const SHOWN_SPANS: usize = 40;
+/// Columns of the bars of calls.
 const WATERFALL_COLUMNS: u64 = 32;
 
 #[derive(Debug, Subcommand)]
@@ -26,7 +29,7 @@ pub(crate) enum Action {
     Show(IdArguments),
     /// Print what a program logged
     Logs(IdArguments),
-    /// Print every call: arguments, outcome, duration
+    /// Print what it did when, and every call: arguments, outcome, duration
     Trace(IdArguments),
     /// End an execution that runs or waits
     Cancel(IdArguments),
@@ -82,9 +85,12 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             let trace = api.get(&context.path(&["executions", &id, "trace"]))?;
             let mut execution = api.get(&context.path(&["executions", &id]))?;
             if context.output.json {
-                execution.value["calls"] = trace.value["calls"].clone();
+                for part in ["calls", "spans", "spans_cut"] {
+                    execution.value[part] = trace.value[part].clone();
+                }
             }
-            context.output.answer(&execution, |view, style| render(view, &trace.value, style))?;
+            let width = waterfall::width(context.environment.columns);
+            context.output.answer(&execution, |view, style| render(view, &trace.value, width, style))?;
             if execution.value["status"] == "waiting_for_interaction" {
                 waiting::tell(context, &execution.value);
             }
@@ -93,7 +99,8 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
         Action::Logs(IdArguments { id }) => logs(context, &api.get(&context.path(&["executions", &id]))?),
         Action::Trace(IdArguments { id }) => {
             let answer = api.get(&context.path(&["executions", &id, "trace"]))?;
-            context.output.answer(&answer, render_trace)?;
+            let width = waterfall::width(context.environment.columns);
+            context.output.answer(&answer, |trace, style| render_trace(trace, width, style))?;
             Ok(Exit::Ok)
         }
         Action::Cancel(IdArguments { id }) => {
@@ -166,7 +173,7 @@ fn status_word(view: &Value) -> &str {
     }
 }
 
-fn render(view: &Value, trace: &Value, style: Style) -> String {
+fn render(view: &Value, trace: &Value, width: usize, style: Style) -> String {
     let usage = &view["usage"];
     let durable = if flag(view, "durable") { "" } else { "not yet on disk" };
     let facts = [
@@ -178,13 +185,15 @@ fn render(view: &Value, trace: &Value, style: Style) -> String {
         ("started", time(view, "created_at")),
         ("settled", time(view, "settled_at")),
         ("record", durable.to_owned()),
-        ("took", text::duration(number(usage, "wall_us") / 1_000)),
+        ("took", took(usage, trace)),
         ("memory", text::bytes(number(usage, "memory_bytes"))),
         ("fuel", text::count(number(usage, "fuel"))),
     ];
     let mut rendered = table::facts(&facts, style);
-    if !list(trace, "calls").is_empty() {
-        rendered.push_str(&format!("\n{}", waterfall(trace, style)));
+    if !list(trace, "spans").is_empty() {
+        rendered.push_str(&format!("\n{}", waterfall::render(trace, SHOWN_SPANS, width, style)));
+    } else if !list(trace, "calls").is_empty() {
+        rendered.push_str(&format!("\n{}", calls(trace, style)));
     }
     if view["error"].is_object() {
         rendered.push_str(&format!("\n{}\n", render_error(&view["error"], &Program::none(), style)));
@@ -193,6 +202,14 @@ fn render(view: &Value, trace: &Value, style: Style) -> String {
         rendered.push_str(&format!("\n{}\n", text::plain(result)));
     }
     rendered
+}
+
+/// The time of its last run where that is known, else of its first span.
+fn took(usage: &Value, trace: &Value) -> String {
+    match (number(usage, "wall_us"), list(trace, "spans").first()) {
+        (0, Some(span)) => waterfall::duration(number(span, "duration_us")),
+        (wall_us, _) => waterfall::duration(wall_us),
+    }
 }
 
 fn painted_status(view: &Value, style: Style) -> String {
@@ -204,8 +221,8 @@ fn painted_status(view: &Value, style: Style) -> String {
     }
 }
 
-/// When each call ran, as bars on one line of time.
-fn waterfall(trace: &Value, style: Style) -> String {
+/// When each call ran, of an execution whose spans were not kept.
+fn calls(trace: &Value, style: Style) -> String {
     let calls = list(trace, "calls");
     let spans: Vec<Option<(u64, u64)>> = calls.iter().map(|call| span(call, &trace["execution"])).collect();
     let end = spans.iter().flatten().map(|(start, length)| start + length).max().unwrap_or(0).max(1);
@@ -232,8 +249,14 @@ fn bar(start: u64, length: u64, end: u64) -> String {
     format!("{}{}", "·".repeat(first), "█".repeat((last - first).max(1)))
 }
 
-fn render_trace(trace: &Value, style: Style) -> String {
-    let mut rendered = String::new();
+fn render_trace(trace: &Value, width: usize, style: Style) -> String {
+    let mut rendered = waterfall::render(trace, usize::MAX, width, style);
+    if !rendered.is_empty() {
+        rendered.push('\n');
+    }
+    if list(trace, "calls").is_empty() {
+        rendered.push_str("it made no calls\n");
+    }
     for call in list(trace, "calls") {
         let write = if flag(call, "write") { ", write" } else { "" };
         rendered.push_str(&format!(
@@ -253,7 +276,7 @@ fn render_trace(trace: &Value, style: Style) -> String {
             ));
         }
     }
-    if rendered.is_empty() { "it made no calls\n".to_owned() } else { rendered }
+    rendered
 }
 
 #[cfg(test)]
@@ -281,7 +304,7 @@ mod tests {
             "error": { "code": "denied", "message": "it was declined", "hint": "ask again" },
             "usage": { "fuel": 12345, "memory_bytes": 2097152, "wall_us": 405000, "calls": 2 }
         });
-        insta::assert_snapshot!(render(&view, &trace(), Style::default()), @r"
+        insta::assert_snapshot!(render(&view, &trace(), 100, Style::default()), @r"
         id       exe_1
         status   failed
         kind     code
@@ -306,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_trace_says_everything() {
-        insta::assert_snapshot!(render_trace(&trace(), Style::default()), @r#"
+        insta::assert_snapshot!(render_trace(&trace(), 100, Style::default()), @r#"
         0:0 github.issues.list ok, 100 ms
           args     {"a":1}
           outcome  [1]
@@ -315,7 +338,7 @@ mod tests {
         0:2 odd running, 0 ms
           args     null
         "#);
-        assert_eq!(render_trace(&json!({ "calls": [] }), Style::default()), "it made no calls\n");
+        assert_eq!(render_trace(&json!({ "calls": [] }), 100, Style::default()), "it made no calls\n");
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn add_body(arguments: &AddArguments) -> Value {
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
-    let answer = Api::new(context).get(&context.path(&["policies"]))?;
+    let answer = Api::new(context).list(&context.path(&["policies"]))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
         context.output.say("there are no rules: what only reads is allowed, what writes asks first");
         return Ok(Exit::Ok);

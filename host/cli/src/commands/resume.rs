@@ -135,6 +135,11 @@ fn answer(
     };
     Ok(match decision {
         Decision::Accept => Some(accepted(arguments.remember)),
+        Decision::Fill(content) => {
+            let mut body = accepted(false);
+            body["content"] = content;
+            Some(body)
+        }
         Decision::Remember => Some(accepted(true)),
         Decision::Decline => Some(json!({ "action": "decline" })),
         Decision::Later => None,

@@ -306,7 +306,7 @@ fn render_detections(answer: &Value, style: Style) -> String {
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
-    let answer = Api::new(context).get(&context.path(&["sources"]))?;
+    let answer = Api::new(context).list(&context.path(&["sources"]))?;
     if !context.output.json && list(&answer.value, "items").is_empty() {
         context.output.say("there are no sources yet");
         let command = context.command("sources add https://…/openapi.json");

@@ -20,7 +20,7 @@ pub(crate) struct VersionArguments {
 pub(crate) fn run(context: &Context, arguments: &VersionArguments) -> Result<Exit, Failure> {
     let mut version = json!({ "version": env!("CARGO_PKG_VERSION") });
     if arguments.components {
-        let mut answer = Api::new(context).get(&context.path(&["components"]))?;
+        let mut answer = Api::new(context).list(&context.path(&["components"]))?;
         version["components"] = answer.value["items"].take();
     }
     if context.output.json {

@@ -226,7 +226,7 @@ fn what_is_kept_beside_an_odd_keyword_still_counts() {
 fn quickly<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = work();
-    assert!(started.elapsed() < Duration::from_secs(5), "{what} took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{what} took {:?}", started.elapsed());
     done
 }
 

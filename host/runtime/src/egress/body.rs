@@ -3,9 +3,11 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use executor_telemetry::metrics::OriginMetrics;
 use futures::TryStreamExt as _;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -44,10 +46,17 @@ pub(crate) struct Body {
     received: u64,
     /// Whether the request changes nothing, so that it may be made again.
     safe: bool,
+    metrics: Arc<OriginMetrics>,
 }
 
 impl Body {
-    pub(crate) fn new(headers: &mut HeaderMap, incoming: Incoming, redactor: Redactor, safe: bool) -> Self {
+    pub(crate) fn new(
+        headers: &mut HeaderMap,
+        incoming: Incoming,
+        redactor: Redactor,
+        safe: bool,
+        metrics: Arc<OriginMetrics>,
+    ) -> Self {
         let stream = incoming.into_data_stream().map_err(io::Error::other);
         let raw = BufReader::new(StreamReader::new(stream));
         let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
@@ -66,7 +75,7 @@ impl Body {
         if unpacked || redactor.may_change() {
             headers.remove(CONTENT_LENGTH);
         }
-        Self { reader: Some(reader), redactor, ready: Vec::new(), received: 0, safe }
+        Self { reader: Some(reader), redactor, ready: Vec::new(), received: 0, safe, metrics }
     }
 
     /// Up to `len` bytes; empty at the end; none when `wait` passes first.
@@ -108,6 +117,7 @@ impl Body {
             .map_err(|_| BodyError::Idle { safe })?
             .map_err(|source| BodyError::Truncated { source, safe })?;
         self.received += count as u64;
+        self.metrics.received(count);
         if self.received > BODY_BYTES {
             return Err(BodyError::TooLarge);
         }

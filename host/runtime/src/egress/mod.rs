@@ -14,10 +14,13 @@ mod redact;
 mod scope;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use executor_telemetry::Span;
+use executor_telemetry::metrics::{OriginMetrics, metrics};
+use executor_telemetry::spans::names;
 use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
@@ -76,6 +79,16 @@ pub struct Outgoing {
     pub auth: Option<Vec<String>>,
 }
 
+/// Codes of requests that were refused before they left.
+const REFUSALS: [&str; 6] = [
+    "denied-origin",
+    "denied-address",
+    "denied-method",
+    "denied-header",
+    "too-many-requests",
+    "invalid-request",
+];
+
 /// An answer; its body is still to be read.
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -119,7 +132,34 @@ pub struct Egress {
 
 impl Egress {
     /// Sends one request within what `scope` allows.
-    pub(crate) async fn send(&self, scope: &Scope, mut outgoing: Outgoing) -> Result<Answer, EgressError> {
+    pub(crate) async fn send(&self, scope: &Scope, outgoing: Outgoing) -> Result<Answer, EgressError> {
+        let span = scope.trace.span(names::SEND);
+        let result = self.send_within(scope, &span, outgoing).await;
+        match &result {
+            Ok(answer) => {
+                span.set("http.response.status_code", answer.status);
+                if answer.status >= 400 {
+                    span.fail(&answer.status.to_string());
+                }
+            }
+            // Shown instead of sent, as was asked.
+            Err(EgressError { code: "captured", .. }) => {}
+            Err(error) => {
+                span.fail(error.code);
+                if REFUSALS.contains(&error.code) {
+                    metrics().egress.denied(error.code);
+                }
+            }
+        }
+        result
+    }
+
+    async fn send_within(
+        &self,
+        scope: &Scope,
+        span: &Span,
+        mut outgoing: Outgoing,
+    ) -> Result<Answer, EgressError> {
         if outgoing.url.len() > URL_BYTES {
             let message = format!("the URL has {} bytes; at most {URL_BYTES} are sent", outgoing.url.len());
             return Err(EgressError::new("invalid-request", message));
@@ -131,10 +171,12 @@ impl Egress {
             EgressError::new("invalid-request", format!("{:?} is not a method", outgoing.method))
         })?;
         let origin = scope.admit(&url, &method)?;
+        describe(span, &method, &url);
         let headers = checked_headers(&outgoing.headers)?;
         if scope.captures(&method) {
             return Err(scope.capture(&outgoing, &method, &url));
         }
+        let sent_bytes = outgoing.body.len();
         let mut request = Request::new(Full::new(Bytes::from(std::mem::take(&mut outgoing.body))));
         *request.headers_mut() = headers;
         let sending = Sending::new(scope, &method, &origin, url.path());
@@ -145,7 +187,8 @@ impl Egress {
         }
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri(&url)?;
-        let result = self.exchange(scope, &method, request).await;
+        sending.metrics.sent(sent_bytes);
+        let result = self.exchange(scope, &method, request, &sending.metrics).await;
         sending.ended(&result);
         result
     }
@@ -187,6 +230,7 @@ impl Egress {
         scope: &Scope,
         method: &Method,
         request: Request<Full<Bytes>>,
+        metrics: &Arc<OriginMetrics>,
     ) -> Result<Answer, EgressError> {
         let client = self.client(scope);
         let sent = tokio::time::timeout(HEADERS_TIMEOUT, client.request(request)).await;
@@ -212,7 +256,7 @@ impl Egress {
                     .unwrap_or_else(|_| HeaderValue::from_static("[redacted]"));
             }
         }
-        let body = Body::new(&mut headers, incoming, redactor, method.is_safe());
+        let body = Body::new(&mut headers, incoming, redactor, method.is_safe(), metrics.clone());
         Ok(Answer { status: parts.status.as_u16(), headers, body })
     }
 
@@ -240,6 +284,7 @@ impl Egress {
 struct Sending<'a> {
     scope: &'a Scope,
     record: Option<RequestRecord>,
+    metrics: Arc<OriginMetrics>,
     begun: Instant,
 }
 
@@ -253,7 +298,8 @@ impl<'a> Sending<'a> {
             error: Some("dropped"),
             duration_us: 0,
         };
-        Self { scope, record: Some(record), begun: Instant::now() }
+        let metrics = metrics().egress.origin(&record.origin);
+        Self { scope, record: Some(record), metrics, begun: Instant::now() }
     }
 
     fn ended(mut self, result: &Result<Answer, EgressError>) {
@@ -267,7 +313,9 @@ impl<'a> Sending<'a> {
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            record.duration_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let took = self.begun.elapsed();
+            self.metrics.answered(&record.method, record.status, took);
+            record.duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             self.scope.observe(record);
         }
     }
@@ -300,6 +348,16 @@ pub(crate) fn body_error(error: BodyError) -> EgressError {
         BodyError::Truncated { safe, .. } => {
             EgressError { retryable: safe, ..EgressError::new("upstream-truncated", error.to_string()) }
         }
+    }
+}
+
+/// Says where a request goes. Its path and query are the upstream's, and a
+/// guest may have put anything into them: they are not told.
+fn describe(span: &Span, method: &Method, url: &Url) {
+    span.set("http.request.method", method.as_str());
+    span.set("server.address", url.host_str().unwrap_or_default());
+    if let Some(port) = url.port_or_known_default() {
+        span.set("server.port", port);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use executor_telemetry::Place;
 use http::Method;
 use url::Url;
 
@@ -87,6 +88,8 @@ pub struct Scope {
     pub capture: Capture,
     /// Hears of requests.
     pub observer: Option<Observer>,
+    /// Where the spans of requests go.
+    pub trace: Place,
     state: Arc<ScopeState>,
 }
 

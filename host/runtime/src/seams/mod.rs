@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use executor_bindings::adapter::executor::adapter as wit;
 use executor_store::Staged;
+use executor_telemetry::Place;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::adapter::{AdapterContext, AdapterFailure};
@@ -32,6 +33,11 @@ impl AdapterSeam {
     pub(crate) fn new(egress: Arc<Egress>, context: AdapterContext) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
         Self { egress, context, sink, sent_bytes: 0, kept_bytes: 0 }
+    }
+
+    /// Where the spans of its requests go.
+    pub(crate) fn trace_requests(&mut self, place: &Place) {
+        self.context.scope.trace = place.clone();
     }
 
     pub(crate) fn take_staged(&mut self) -> Staged {

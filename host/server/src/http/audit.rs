@@ -3,34 +3,43 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use serde::Deserialize;
+use axum::http::StatusCode;
+use executor_control::{AuditItem, AuditQuery, AuditVerdict, Capability};
 
-use super::decode::{Parameters, Segments};
+use super::decode::{Parameters, Segments, Who};
 use super::encode::{Answer, ok};
+use super::route::Need;
 use super::{App, Route};
 
-/// Records on a page where nothing is said.
-const PAGE: usize = 100;
-/// Records on a page at most.
-const PAGE_MAX: usize = 1_000;
-
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::get("/v1/workspaces/{workspace}/audit", list)]
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ListQuery {
-    #[serde(default)]
-    after: u64,
-    limit: Option<usize>,
+    vec![
+        Route::get("/v1/workspaces/{workspace}/audit", "What was done, oldest first", list)
+            .needs(Need::Capability(Capability::Read))
+            .query::<AuditQuery>()
+            .gives_page::<AuditItem>(),
+        Route::get(
+            "/v1/workspaces/{workspace}/audit/verdict",
+            "Whether the audit log is what was written",
+            verify,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .gives::<AuditVerdict>(StatusCode::OK),
+    ]
 }
 
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
-    Parameters(query): Parameters<ListQuery>,
+    Parameters(query): Parameters<AuditQuery>,
 ) -> Answer {
-    let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-    ok(&app.control.workspace(&workspace)?.audit(query.after, limit)?)
+    ok(&app.control.workspace(&caller, &workspace)?.audit(&query)?)
+}
+
+async fn verify(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments(workspace): Segments<String>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.verify_audit().await?)
 }

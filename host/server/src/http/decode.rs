@@ -1,26 +1,37 @@
 //! Requests into values, each bounded, each error saying what and where.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::extract::{Form, FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
 use axum::http::request::Parts;
-use executor_control::Caller;
+use axum::http::{HeaderMap, Method};
+use executor_control::{Caller, Once};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::App;
 use super::failure::Failure;
 
 /// Bytes of a body, where nothing large is sent.
 pub(super) const BODY_LIMIT_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of a body that anybody may send.
+const SMALL_BODY_LIMIT_BYTES: usize = 16 * 1024;
 /// Bytes of a body that carries a document or a component.
 pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a page's form is sent as.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// By which a client says that two requests are one
+/// (draft-ietf-httpapi-idempotency-key-header).
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Who asks: put there by the door.
 pub(super) struct Who(pub(super) Arc<Caller>);
@@ -31,6 +42,34 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         // Only a request that did not pass the door has none.
         parts.extensions.get::<Arc<Caller>>().cloned().map(Self).ok_or_else(Failure::unauthorized)
+    }
+}
+
+/// Who asks, on a route that is for anybody.
+pub(super) struct MaybeWho(pub(super) Option<Arc<Caller>>);
+
+impl<S: Send + Sync> FromRequestParts<S> for MaybeWho {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get::<Arc<Caller>>().cloned()))
+    }
+}
+
+/// Through what and from where a request came: put there by the door.
+#[derive(Debug, Clone)]
+pub(crate) struct Via {
+    /// What its client calls itself.
+    pub(crate) client: String,
+    /// The peer's address, as far as one can tell peers apart by it.
+    pub(crate) peer: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Via {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(Failure::unauthorized)
     }
 }
 
@@ -78,6 +117,68 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
     }
 }
 
+/// What somebody who need not be known sends: JSON from a program, or a form
+/// from a page of ours.
+pub(super) struct Small<T> {
+    pub(super) value: T,
+    /// Whether a page is waited for.
+    pub(super) form: bool,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Small<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        if media_type(&parts.headers) != Some(FORM.to_owned()) {
+            check_media_type(&parts.headers)?;
+            let bytes = read(&parts.headers, body, SMALL_BODY_LIMIT_BYTES).await?;
+            return Ok(Self { value: parse(&bytes)?, form: false });
+        }
+        // Only a browser sends forms, and it says of which page.
+        if !parts.headers.contains_key(ORIGIN) {
+            return Err(Failure::origin_denied());
+        }
+        let bytes = read(&parts.headers, body, SMALL_BODY_LIMIT_BYTES).await?;
+        let request =
+            Request::builder().method(Method::POST).header(CONTENT_TYPE, FORM).body(Body::from(bytes));
+        let request = request.map_err(|error| Failure::invalid_request(error.to_string()))?;
+        let form = Form::<T>::from_request(request, &()).await;
+        form.map(|Form(value)| Self { value, form: true }).map_err(|rejection| {
+            Failure::invalid_request(format!("the form can't be read: {}", rejection.body_text()))
+        })
+    }
+}
+
+/// A JSON body that creates something, once under an `Idempotency-Key`.
+pub(super) struct Creation<T, const LIMIT: usize = BODY_LIMIT_BYTES>(pub(super) T, pub(super) Option<Once>);
+
+/// A creation from a body that may carry a document or a component.
+pub(super) type LargeCreation<T> = Creation<T, LARGE_BODY_LIMIT_BYTES>;
+
+impl<T: DeserializeOwned + Send, const LIMIT: usize> FromRequest<Arc<App>> for Creation<T, LIMIT> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let bytes = read(&parts.headers, body, LIMIT).await?;
+        let value = parse(&bytes)?;
+        let mut keys = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let key = match (keys.next(), keys.next()) {
+            (None, _) => return Ok(Self(value, None)),
+            (Some(key), None) => String::from_utf8_lossy(key.as_bytes()).into_owned(),
+            (Some(_), Some(_)) => {
+                return Err(Failure::invalid_request("a request has one Idempotency-Key".to_owned()));
+            }
+        };
+        let place = format!("{} {}", parts.method, parts.uri.path());
+        let Who(caller) = Who::from_request_parts(&mut parts, app).await?;
+        let once = Once::new(&caller, &key, &[place.as_bytes(), &bytes], app.control.now_ms())?;
+        Ok(Self(value, Some(once)))
+    }
+}
+
 /// No body, or an empty object.
 pub(super) struct Nothing;
 
@@ -95,16 +196,21 @@ impl<S: Send + Sync> FromRequest<S> for Nothing {
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
+    let Some(media_type) = media_type(headers) else {
         return Ok(());
     };
-    let media_type = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
-    let json = media_type.eq_ignore_ascii_case("application/json")
-        || media_type.len() > 5 && media_type.to_ascii_lowercase().ends_with("+json");
+    let json = media_type == "application/json" || media_type.len() > 5 && media_type.ends_with("+json");
     if json { Ok(()) } else { Err(Failure::wrong_media_type()) }
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+/// Without its parameters, in lower case.
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("");
+    Some(value.split(';').next().unwrap_or("").trim().to_ascii_lowercase())
+}
+
+/// A body of at most `limit` bytes, within its time.
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
     let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limit as u64) {
         return Err(Failure::too_large(limit));

@@ -2,7 +2,9 @@
 
 use axum::body::Body;
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::response::Response;
 use serde::Serialize;
 
@@ -52,5 +54,19 @@ pub(super) fn bytes(status: StatusCode, body: Vec<u8>) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Bytes that somebody else made. Nothing renders them: they are saved as a
+/// file, whatever they say that they are.
+pub(super) fn download(media_type: &str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    let media_type = HeaderValue::from_str(media_type)
+        .unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+    headers.insert(CONTENT_TYPE, media_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

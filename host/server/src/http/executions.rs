@@ -4,23 +4,58 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use executor_control::{ExecutionView, Resume, RunCode};
-use serde::Deserialize;
+use executor_control::{
+    Capability, ExecutionQuery, ExecutionView, InteractionView, PageQuery, Resume, RunCode, TraceView,
+};
 
-use super::decode::{Json, Nothing, Parameters, Segments, Who};
-use super::encode::{Answer, items, json, ok};
+use super::decode::{Creation, Json, Nothing, Parameters, Segments, Who};
+use super::encode::{Answer, json, ok};
+use super::route::Need;
 use super::{App, Route};
 
 pub(super) fn routes() -> Vec<Route> {
+    let call = Need::Capability(Capability::Call);
     vec![
-        Route::get("/v1/workspaces/{workspace}/executions", list),
-        Route::post("/v1/workspaces/{workspace}/executions", run),
-        Route::get("/v1/workspaces/{workspace}/executions/{id}", show),
-        Route::get("/v1/workspaces/{workspace}/executions/{id}/trace", trace),
-        Route::post("/v1/workspaces/{workspace}/executions/{id}/resume", resume),
-        Route::post("/v1/workspaces/{workspace}/executions/{id}/cancel", cancel),
-        Route::post("/v1/workspaces/{workspace}/executions/{id}/rerun", rerun),
-        Route::get("/v1/workspaces/{workspace}/interactions", interactions),
+        Route::get("/v1/workspaces/{workspace}/executions", "The executions, newest first", list)
+            .needs(Need::Look)
+            .query::<ExecutionQuery>()
+            .gives_page::<ExecutionView>(),
+        Route::post("/v1/workspaces/{workspace}/executions", "Run TypeScript against the catalogue", run)
+            .needs(call)
+            .takes::<RunCode>()
+            .once()
+            .gives::<ExecutionView>(StatusCode::OK)
+            .gives::<ExecutionView>(StatusCode::ACCEPTED),
+        Route::get("/v1/workspaces/{workspace}/executions/{id}", "An execution", show)
+            .needs(Need::Look)
+            .gives::<ExecutionView>(StatusCode::OK),
+        Route::get("/v1/workspaces/{workspace}/executions/{id}/trace", "What an execution did", trace)
+            .needs(Need::Look)
+            .gives::<TraceView>(StatusCode::OK),
+        Route::post(
+            "/v1/workspaces/{workspace}/executions/{id}/resume",
+            "Answer what an execution asks",
+            resume,
+        )
+        .needs(call)
+        .takes::<Resume>()
+        .gives::<ExecutionView>(StatusCode::OK)
+        .gives::<ExecutionView>(StatusCode::ACCEPTED),
+        Route::post("/v1/workspaces/{workspace}/executions/{id}/cancel", "End an execution", cancel)
+            .needs(call)
+            .gives::<ExecutionView>(StatusCode::OK),
+        Route::post(
+            "/v1/workspaces/{workspace}/executions/{id}/rerun",
+            "Run an execution's code anew",
+            rerun,
+        )
+        .needs(call)
+        .gives::<ExecutionView>(StatusCode::OK)
+        .gives::<ExecutionView>(StatusCode::ACCEPTED),
+        Route::get("/v1/workspaces/{workspace}/interactions", "What waits for a person", interactions)
+            .needs(Need::Look)
+            .query::<PageQuery>()
+            .gives_page::<InteractionView>(),
     ]
 }
 
@@ -30,38 +65,38 @@ pub(super) fn answer(view: &ExecutionView) -> Answer {
     json(if waits { StatusCode::ACCEPTED } else { StatusCode::OK }, view)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ListQuery {
-    limit: Option<usize>,
-    cursor: Option<String>,
-    status: Option<String>,
-}
-
 async fn list(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
-    Parameters(query): Parameters<ListQuery>,
+    Parameters(query): Parameters<ExecutionQuery>,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
-    ok(&workspace.executions_page(query.limit, query.cursor.as_deref(), query.status.as_deref()).await?)
+    ok(&app.control.workspace(&caller, &workspace)?.executions_page(&caller, &query).await?)
 }
 
 async fn run(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Segments(workspace): Segments<String>,
-    Json(request): Json<RunCode>,
+    Creation(request, once): Creation<RunCode>,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.run(&caller, request).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.run(&caller, request, once).await?)
 }
 
-async fn show(State(app): State<Arc<App>>, Segments((workspace, id)): Segments<(String, String)>) -> Answer {
-    ok(&app.control.workspace(&workspace)?.execution(&id).await?)
+async fn show(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, id)): Segments<(String, String)>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.execution(&caller, &id).await?)
 }
 
-async fn trace(State(app): State<Arc<App>>, Segments((workspace, id)): Segments<(String, String)>) -> Answer {
-    ok(&app.control.workspace(&workspace)?.trace(&id).await?)
+async fn trace(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, id)): Segments<(String, String)>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.trace(&caller, &id).await?)
 }
 
 async fn resume(
@@ -70,7 +105,7 @@ async fn resume(
     Segments((workspace, id)): Segments<(String, String)>,
     Json(request): Json<Resume>,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.resume(&caller, &id, request).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.resume(&caller, &id, request).await?)
 }
 
 async fn cancel(
@@ -79,7 +114,7 @@ async fn cancel(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.cancel(&caller, &id).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.cancel(&caller, &id).await?)
 }
 
 async fn rerun(
@@ -88,9 +123,14 @@ async fn rerun(
     Segments((workspace, id)): Segments<(String, String)>,
     _: Nothing,
 ) -> Answer {
-    answer(&app.control.workspace(&workspace)?.rerun(&caller, &id).await?)
+    answer(&app.control.workspace(&caller, &workspace)?.rerun(&caller, &id).await?)
 }
 
-async fn interactions(State(app): State<Arc<App>>, Segments(workspace): Segments<String>) -> Answer {
-    items(app.control.workspace(&workspace)?.interactions()?)
+async fn interactions(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments(workspace): Segments<String>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.interactions(&caller, &query)?)
 }

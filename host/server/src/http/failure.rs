@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::http::header::{ALLOW, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use executor_control::{Problem, ProblemKind};
@@ -115,6 +115,16 @@ impl Failure {
         Self::invalid_request(message).details(details)
     }
 
+    pub(crate) fn too_many_sessions(limit: usize) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-many-sessions",
+            format!("there are {limit} MCP sessions already"),
+        )
+        .hint("end clients that are not in use, or restart the daemon: `executor down`")
+        .details(json!({ "limit": limit }))
+    }
+
     pub(crate) fn broken(correlation: &str) -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -141,21 +151,25 @@ impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         let status = match problem.kind {
             ProblemKind::Invalid => StatusCode::BAD_REQUEST,
+            ProblemKind::Unauthenticated => StatusCode::UNAUTHORIZED,
             ProblemKind::Denied => StatusCode::FORBIDDEN,
             ProblemKind::NotFound => StatusCode::NOT_FOUND,
             ProblemKind::Conflict => StatusCode::CONFLICT,
             ProblemKind::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+            ProblemKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
             ProblemKind::Upstream => StatusCode::BAD_GATEWAY,
             ProblemKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             ProblemKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         };
+        let wait = problem.details.as_ref().and_then(|details| details["retry_after_seconds"].as_u64());
+        let header = wait.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
         let body = Body {
             code: problem.code.into(),
             message: problem.message.into(),
             hint: problem.hint.map(Cow::Owned),
             details: problem.details,
         };
-        Self { status, body: Box::new(body), header: None }
+        Self { status, body: Box::new(body), header }
     }
 }
 

@@ -1,65 +1,65 @@
 //! The routes: one file a noun, and the table of them all.
 
+mod accounts;
 mod audit;
 mod components;
 mod connections;
 mod decode;
 mod encode;
+mod events;
 mod executions;
 mod failure;
+mod handoffs;
 mod health;
 mod installation;
+mod invitations;
+mod metrics;
+mod needs;
+mod openapi;
+mod organizations;
 mod policies;
+mod route;
+mod sessions;
+mod sign_in;
 mod sources;
 mod stream;
+mod tickets;
+mod tokens;
 mod tools;
+mod workspaces;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{MethodFilter, MethodRouter, on};
 use executor_control::Control;
 use tokio::sync::watch;
 
+pub(crate) use decode::{Via, read as read_body};
+pub(crate) use events::PATH as EVENTS;
 pub(crate) use failure::Failure;
+pub(crate) use route::{Need, Route};
+pub(crate) use sessions::is_safe;
+pub(crate) use tickets::Tickets;
 
-/// The one route that needs no token.
-pub(crate) const HEALTH: &str = "/v1/health";
+use crate::mcp::{self, McpServer, McpTransport};
+
+/// Where the daemon says that it is there.
+const HEALTH: &str = "/v1/health";
 
 /// What handlers share.
 pub(crate) struct App {
     pub(crate) control: Control,
     /// `http://127.0.0.1:4788`
     pub(crate) address: String,
+    /// The address by which people elsewhere reach it.
+    pub(crate) public: String,
+    /// Whether what goes over the network is sealed.
+    pub(crate) sealed: bool,
     /// Turned true, the daemon ends.
     pub(crate) stop: watch::Sender<bool>,
-}
-
-/// One row of the table.
-struct Route {
-    method: Method,
-    path: &'static str,
-    handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>>>,
-}
-
-impl Route {
-    fn get<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::GET, path, handler)
-    }
-
-    fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::POST, path, handler)
-    }
-
-    fn delete<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self::new(Method::DELETE, path, handler)
-    }
-
-    fn new<T: 'static>(method: Method, path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
-        Self { method, path, handler: Box::new(|filter| on(filter, handler)) }
-    }
+    pub(crate) tickets: Arc<Tickets>,
+    pub(crate) mcp: McpTransport<McpServer>,
 }
 
 /// Every route there is.
@@ -67,32 +67,66 @@ fn routes() -> Vec<Route> {
     let groups = [
         health::routes(),
         installation::routes(),
+        openapi::routes(),
+        workspaces::routes(),
         sources::routes(),
         connections::routes(),
+        handoffs::routes(),
         tools::routes(),
         executions::routes(),
         policies::routes(),
         components::routes(),
         audit::routes(),
+        metrics::routes(),
+        tokens::routes(),
+        accounts::routes(),
+        organizations::routes(),
+        invitations::routes(),
+        sessions::routes(),
+        sign_in::routes(),
+        events::routes(),
+        mcp::routes(),
     ];
     groups.into_iter().flatten().collect()
+}
+
+/// The routes that anybody may ask for.
+static OPEN: LazyLock<Vec<Route>> =
+    LazyLock::new(|| routes().into_iter().filter(|route| route.need == Need::Nothing).collect());
+
+/// Whether a request is for anybody, whoever asks.
+pub(crate) fn is_open(method: &Method, path: &str) -> bool {
+    OPEN.iter().any(|route| route.is(method, path))
+}
+
+/// Whether it is for a page that anybody may come to from anywhere.
+pub(crate) fn is_page(method: &Method, path: &str) -> bool {
+    *method == Method::GET && !path.starts_with("/v1/") && is_open(method, path)
 }
 
 /// The router of the table.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
-        let filter = MethodFilter::try_from(route.method).expect("the table has common methods alone");
-        router = router.route(route.path, (route.handler)(filter));
+        let measured = metrics::Measured::new(route.path, &route.method);
+        let (path, method) = route.serve(&app);
+        router = router.route(path, method.layer(measured));
     }
     router
-        .fallback(|| async { Failure::no_route() })
+        .fallback(|| async {
+            executor_telemetry::metrics().http.refused(404);
+            Failure::no_route()
+        })
         .method_not_allowed_fallback(|| async { Failure::wrong_method() })
         .with_state(app)
 }
 
-/// Method and a path of every route, its parameters filled in.
+/// Method, a path with its parameters filled in, and who may come in, of
+/// every route.
 #[cfg(test)]
-pub(crate) fn test_routes() -> Vec<(String, String)> {
-    routes().iter().map(|route| (route.method.to_string(), route.path.replace(['{', '}'], ""))).collect()
+pub(crate) fn test_routes() -> Vec<(String, String, Need)> {
+    routes()
+        .iter()
+        .map(|route| (route.method.to_string(), route.path.replace(['{', '}'], ""), route.need))
+        .collect()
 }

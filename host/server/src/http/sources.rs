@@ -4,25 +4,77 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use executor_control::{AddSource, SourceInput};
+use executor_control::{
+    AddSource, Capability, DefinitionView, DetectionView, PageQuery, SourceAdded, SourceDetail, SourceInput,
+    SourceInspection, SourceRefreshed, SourceView,
+};
 
-use super::decode::{Json, LargeJson, Nothing, Segments, Who};
-use super::encode::{Answer, items, nothing, ok};
+use super::decode::{Creation, Json, LargeCreation, LargeJson, Nothing, Parameters, Segments, Who};
+use super::encode::{Answer, download, items, nothing, ok};
+use super::route::Need;
 use super::{App, Route, stream};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/v1/workspaces/{workspace}/sources", list),
-        Route::post("/v1/workspaces/{workspace}/sources", add),
-        Route::post("/v1/workspaces/{workspace}/sources/detect", detect),
-        Route::get("/v1/workspaces/{workspace}/sources/{source}", show),
-        Route::delete("/v1/workspaces/{workspace}/sources/{source}", remove),
-        Route::post("/v1/workspaces/{workspace}/sources/{source}/refresh", refresh),
+        Route::get("/v1/workspaces/{workspace}/sources", "The sources, by name", list)
+            .needs(Need::Look)
+            .query::<PageQuery>()
+            .gives_page::<SourceView>(),
+        Route::post("/v1/workspaces/{workspace}/sources", "Add an API as a source", add)
+            .takes::<AddSource>()
+            .once()
+            .gives::<SourceAdded>(StatusCode::CREATED),
+        Route::post("/v1/workspaces/{workspace}/sources/detect", "What a URL or document is", detect)
+            .takes::<SourceInput>()
+            .gives_page::<DetectionView>(),
+        Route::get("/v1/workspaces/{workspace}/sources/{source}", "A source in full", show)
+            .needs(Need::Look)
+            .gives::<SourceDetail>(StatusCode::OK),
+        Route::delete(
+            "/v1/workspaces/{workspace}/sources/{source}",
+            "Remove a source with its tools",
+            remove,
+        )
+        .gives_nothing(),
+        Route::post(
+            "/v1/workspaces/{workspace}/sources/{source}/refresh",
+            "Fetch a source's document again",
+            refresh,
+        )
+        .gives::<SourceRefreshed>(StatusCode::OK),
+        Route::get(
+            "/v1/workspaces/{workspace}/sources/{source}/inspection",
+            "All that a source was made of",
+            inspect,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .query::<PageQuery>()
+        .gives::<SourceInspection>(StatusCode::OK),
+        Route::get(
+            "/v1/workspaces/{workspace}/sources/{source}/document",
+            "A source's document, byte for byte",
+            document,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .gives_other("application/octet-stream"),
+        Route::get(
+            "/v1/workspaces/{workspace}/sources/{source}/definitions",
+            "The schemas that a source's tools share",
+            definitions,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .query::<PageQuery>()
+        .gives_page::<DefinitionView>(),
     ]
 }
 
-async fn list(State(app): State<Arc<App>>, Segments(workspace): Segments<String>) -> Answer {
-    items(app.control.workspace(&workspace)?.sources()?)
+async fn list(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments(workspace): Segments<String>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.sources_page(&query)?)
 }
 
 async fn add(
@@ -30,26 +82,28 @@ async fn add(
     Who(caller): Who,
     Segments(workspace): Segments<String>,
     headers: HeaderMap,
-    Json(request): LargeJson<AddSource>,
+    Creation(request, once): LargeCreation<AddSource>,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
-    let work = |progress| async move { workspace.add_source(&caller, request, progress).await };
+    let workspace = app.control.workspace(&caller, &workspace)?;
+    let work = |progress| async move { workspace.add_source(&caller, request, once, progress).await };
     stream::answer(&headers, StatusCode::CREATED, work).await
 }
 
 async fn detect(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments(workspace): Segments<String>,
     Json(input): LargeJson<SourceInput>,
 ) -> Answer {
-    items(app.control.workspace(&workspace)?.detect(input).await?)
+    items(app.control.workspace(&caller, &workspace)?.detect(input).await?)
 }
 
 async fn show(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    ok(&app.control.workspace(&workspace)?.source(&source)?)
+    ok(&app.control.workspace(&caller, &workspace)?.source(&source)?)
 }
 
 async fn refresh(
@@ -59,7 +113,7 @@ async fn refresh(
     headers: HeaderMap,
     _: Nothing,
 ) -> Answer {
-    let workspace = app.control.workspace(&workspace)?;
+    let workspace = app.control.workspace(&caller, &workspace)?;
     let work = |progress| async move { workspace.refresh_source(&caller, &source, progress).await };
     stream::answer(&headers, StatusCode::OK, work).await
 }
@@ -69,6 +123,33 @@ async fn remove(
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
 ) -> Answer {
-    app.control.workspace(&workspace)?.remove_source(&caller, &source).await?;
+    app.control.workspace(&caller, &workspace)?.remove_source(&caller, &source).await?;
     nothing()
+}
+
+async fn inspect(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.inspect_source(&source, &query)?)
+}
+
+async fn document(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+) -> Answer {
+    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source)?;
+    Ok(download(&media_type, bytes))
+}
+
+async fn definitions(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.source_definitions(&source, &query)?)
 }

@@ -68,7 +68,7 @@ impl Executions {
         })
     }
 
-    /// Goes through the chain from its beginning to its present head and
+    /// Goes through the chain from what was pruned last, or its beginning, to its present head and
     /// returns how many records hold.
     ///
     /// # Errors
@@ -78,7 +78,8 @@ impl Executions {
             move |error: crate::error::StoreError| AuditFault { sequence, what: error.to_string() }
         };
         let (head, beyond) = self.audit_head().map_err(unreadable(0))?;
-        let mut last = Head { sequence: 0, hash: Digest::from_bytes([0; 32]) };
+        let mut last = self.audit_base().map_err(unreadable(0))?;
+        let base = last.sequence;
         while last.sequence < head.sequence {
             let next = last.sequence + 1;
             let rows = self.audit(last.sequence, PAGE).map_err(unreadable(next))?;
@@ -103,8 +104,19 @@ impl Executions {
                 sequence: head.sequence + 1,
                 what: "it lies beyond the head of the chain".to_owned(),
             }),
-            false => Ok(head.sequence),
+            false => Ok(head.sequence - base.min(head.sequence)),
         }
+    }
+
+    /// What the chain begins after: records that were pruned.
+    fn audit_base(&self) -> Result<Head> {
+        self.read("reading the beginning of the audit log", |connection| {
+            let sql = "SELECT sequence, hash FROM audit_base";
+            let found = sql::first(connection, sql, [], |row| {
+                Ok(Head { sequence: row.unsigned()?, hash: row.get()? })
+            })?;
+            found.ok_or_else(|| Fault::corrupt("the audit log has no beginning"))
+        })
     }
 
     /// The head, and whether rows lie beyond it, at one moment.

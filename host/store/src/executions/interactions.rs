@@ -62,6 +62,39 @@ impl Executions {
         })
     }
 
+    /// The last call of a tool through a connection that a person allowed, as
+    /// it was asked about.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn last_allowed(&self, tool: &str, connection: Option<&str>) -> Result<Option<InteractionRow>> {
+        self.read("reading an earlier approval", |source| {
+            let sql = "SELECT id, execution, scope, ordinal, kind, message, request, status, answer,
+                created_ms, answered_ms, answered_by FROM interactions
+                WHERE kind = 'approval' AND status = 'accepted'
+                AND json_extract(request, '$.tool') = ?1
+                AND json_extract(request, '$.connection') IS ?2
+                ORDER BY id DESC LIMIT 1";
+            sql::first(source, sql, params![tool, connection], read_row)
+        })
+    }
+
+    /// Executions whose questions were asked before a time and still wait, the
+    /// oldest first: at most `limit`.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn waiting_since(&self, before_ms: i64, limit: usize) -> Result<Vec<ExecutionId>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read("looking for questions that nobody answered", |connection| {
+            let sql = "SELECT DISTINCT interactions.execution FROM interactions
+                JOIN executions ON executions.id = interactions.execution
+                WHERE interactions.status = 'pending' AND interactions.created_ms < ?1
+                AND executions.status = 'waiting_for_interaction' LIMIT ?2";
+            sql::all(connection, sql, params![before_ms, limit], |row| row.get())
+        })
+    }
+
     /// At most `limit` questions that wait for an answer, the oldest first.
     ///
     /// # Errors

@@ -49,11 +49,25 @@ pub struct ExecutionRow {
     pub memory_bytes: u64,
     /// Whether its result or output was cut.
     pub truncated: bool,
+    /// The id of the token that began it; none: a session of its account.
+    pub token: Option<String>,
+    /// The patterns of the tools that it may call, as a JSON list; none: all.
+    pub toolkit: Option<String>,
+    /// Its spans as JSON, as far as they are known.
+    pub spans: Option<String>,
 }
 
 impl ExecutionRow {
     pub(super) fn weight_bytes(&self) -> usize {
-        let optional = [&self.code, &self.compiled, &self.source_map, &self.input, &self.result, &self.error];
+        let optional = [
+            &self.code,
+            &self.compiled,
+            &self.source_map,
+            &self.input,
+            &self.result,
+            &self.error,
+            &self.spans,
+        ];
         let long: usize = optional.into_iter().flatten().map(String::len).sum();
         long + self.title.len()
     }
@@ -63,6 +77,17 @@ impl ExecutionRow {
 const LIST_LIMIT: usize = 1000;
 
 impl Executions {
+    /// How many executions have a status.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn count(&self, status: &str) -> Result<u64> {
+        self.read("counting executions", |connection| {
+            let sql = "SELECT count(*) FROM executions WHERE status = ?1";
+            Ok(sql::first(connection, sql, [status], |row| row.unsigned())?.unwrap_or(0))
+        })
+    }
+
     /// An execution with all that is known of it.
     ///
     /// # Errors
@@ -71,14 +96,14 @@ impl Executions {
         self.read("reading an execution", |connection| {
             let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                 settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
-                source_map, input, result FROM executions WHERE id = ?1";
+                source_map, input, result, token, toolkit, spans FROM executions WHERE id = ?1";
             sql::first(connection, sql, [id], read_row)
         })
     }
 
     /// Executions, the newest first: at most `limit` (and 1,000), those before
     /// `before`, and only those with `status`. Rows of a list carry no `code`,
-    /// `compiled`, `source_map`, `input` and `result`, whatever these are.
+    /// `compiled`, `source_map`, `input`, `result` and `spans`, whatever these are.
     ///
     /// # Errors
     /// The database could not be read.
@@ -95,17 +120,30 @@ impl Executions {
             Some(status) => {
                 let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                     settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
-                    NULL, NULL, NULL FROM executions WHERE status = ?3 AND id < ?1
+                    NULL, NULL, NULL, token, toolkit, NULL FROM executions WHERE status = ?3 AND id < ?1
                     ORDER BY id DESC LIMIT ?2";
                 sql::all(connection, sql, params![before, limit, status], read_row)
             }
             None => {
                 let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                     settled_ms, error, fuel, memory_bytes, truncated, engine, NULL, NULL,
-                    NULL, NULL, NULL FROM executions WHERE id < ?1
+                    NULL, NULL, NULL, token, toolkit, NULL FROM executions WHERE id < ?1
                     ORDER BY id DESC LIMIT ?2";
                 sql::all(connection, sql, params![before, limit], read_row)
             }
+        })
+    }
+
+    /// The engines that executions began with which have not ended, each once.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn unsettled_engines(&self) -> Result<Vec<Digest>> {
+        self.read("reading the engines of unsettled executions", |connection| {
+            let sql = "SELECT DISTINCT engine FROM executions
+                WHERE status IN ('pending', 'running', 'waiting_for_interaction')
+                AND engine IS NOT NULL";
+            sql::all(connection, sql, [], |row| row.get())
         })
     }
 
@@ -118,7 +156,7 @@ impl Executions {
         self.read("reading unsettled executions", |connection| {
             let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                 settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
-                source_map, input, result FROM executions
+                source_map, input, result, token, toolkit, spans FROM executions
                 WHERE status IN ('pending', 'running') ORDER BY id";
             sql::all(connection, sql, [], read_row)
         })
@@ -146,15 +184,18 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ExecutionRow, Faul
         source_map: row.get()?,
         input: row.get()?,
         result: row.get()?,
+        token: row.get()?,
+        toolkit: row.get()?,
+        spans: row.get()?,
     })
 }
 
 pub(super) fn put(connection: &Connection, row: &ExecutionRow) -> std::result::Result<(), Fault> {
     let sql = "INSERT OR REPLACE INTO executions (id, kind, status, surface, client, account,
         title, created_ms, changed_ms, settled_ms, error, fuel, memory_bytes, truncated, engine,
-        code, compiled, source_map, input, result)
+        code, compiled, source_map, input, result, token, toolkit, spans)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ifnull(?9, ?8), ?9, ?10, ?11, ?12, ?13, ?14,
-        ?15, ?16, ?17, ?18, ?19)";
+        ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
     let params = params![
         row.id,
         row.kind,
@@ -175,6 +216,9 @@ pub(super) fn put(connection: &Connection, row: &ExecutionRow) -> std::result::R
         row.source_map,
         row.input,
         row.result,
+        row.token,
+        row.toolkit,
+        row.spans,
     ];
     sql::execute(connection, sql, params)?;
     Ok(())
@@ -189,6 +233,7 @@ pub(super) struct Ending<'a> {
     pub(super) fuel: u64,
     pub(super) memory_bytes: u64,
     pub(super) truncated: bool,
+    pub(super) spans: Option<&'a str>,
 }
 
 pub(super) fn settle(
@@ -197,7 +242,7 @@ pub(super) fn settle(
     ending: &Ending<'_>,
 ) -> std::result::Result<(), Fault> {
     let sql = "UPDATE executions SET status = ?2, result = ?3, error = ?4, settled_ms = ?5,
-        changed_ms = ?5, fuel = ?6, memory_bytes = ?7, truncated = ?8 WHERE id = ?1
+        changed_ms = ?5, fuel = ?6, memory_bytes = ?7, truncated = ?8, spans = ifnull(?9, spans) WHERE id = ?1
         AND status IN ('pending', 'running', 'waiting_for_interaction')";
     let params = params![
         id,
@@ -207,9 +252,21 @@ pub(super) fn settle(
         ending.settled_ms,
         bits(ending.fuel),
         bits(ending.memory_bytes),
-        ending.truncated
+        ending.truncated,
+        ending.spans,
     ];
     expect_one(connection, sql::execute(connection, sql, params)?, id)
+}
+
+/// Keeps what is known of an execution's spans before it ends. One that has
+/// no record has no place for them, which is no failure.
+pub(super) fn put_spans(
+    connection: &Connection,
+    id: &ExecutionId,
+    spans: &str,
+) -> std::result::Result<(), Fault> {
+    sql::execute(connection, "UPDATE executions SET spans = ?2 WHERE id = ?1", params![id, spans])?;
+    Ok(())
 }
 
 pub(super) fn set_status(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::database::Plan;
+use crate::once;
 use crate::writer::SyncPolicy;
 
 /// So long a commit that nobody waits for may stay unsynced
@@ -10,7 +11,7 @@ use crate::writer::SyncPolicy;
 const SYNC_DELAY: Duration = Duration::from_millis(40);
 
 pub(super) const PLAN: Plan = Plan {
-    steps: &[FORMAT_1],
+    steps: &[FORMAT_1, once::TABLE, FORMAT_3, FORMAT_4, FORMAT_5],
     page_bytes: 4096,
     sync: SyncPolicy::OnDemand { mark: "UPDATE sync_mark SET count = count + 1", delay: SYNC_DELAY },
 };
@@ -109,3 +110,27 @@ CREATE TABLE audit_head (
 ) STRICT;
 INSERT INTO audit_head VALUES (0, zeroblob(32));
 ";
+
+/// Whose token began an execution, and which tools that may call: both hold
+/// for whatever is done in its name later.
+const FORMAT_3: &str = "
+ALTER TABLE executions ADD COLUMN token TEXT;
+ALTER TABLE executions ADD COLUMN toolkit TEXT;
+";
+
+/// Finds the last call of a tool that was allowed, and executions by their
+/// end; the audit log may begin later than at its first record.
+const FORMAT_4: &str = "
+CREATE INDEX interactions_allowed ON interactions (json_extract(request, '$.tool'), id)
+    WHERE kind = 'approval' AND status = 'accepted';
+CREATE INDEX executions_settled ON executions (settled_ms) WHERE settled_ms IS NOT NULL;
+CREATE TABLE audit_base (
+    sequence INTEGER NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+INSERT INTO audit_base VALUES (0, zeroblob(32));
+";
+
+/// What an execution did when, as one text that is written with its end: the
+/// last column, so that only who reads it reads the pages that it fills.
+const FORMAT_5: &str = "ALTER TABLE executions ADD COLUMN spans TEXT";

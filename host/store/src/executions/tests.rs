@@ -32,6 +32,9 @@ fn execution(time: i64, status: &str) -> ExecutionRow {
         fuel: 0,
         memory_bytes: 0,
         truncated: false,
+        token: None,
+        toolkit: None,
+        spans: None,
     }
 }
 
@@ -91,6 +94,7 @@ fn settle(time: i64) -> Change {
         fuel: u64::MAX,
         memory_bytes: 64,
         truncated: true,
+        spans: Some("{}".to_owned()),
     }
 }
 
@@ -103,7 +107,7 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     let row = execution(5, "running");
-    executions.commit(vec![Change::Put(row.clone())]).await.unwrap();
+    executions.commit(vec![Change::Put(Box::new(row.clone()))]).await.unwrap();
     assert_eq!(executions.execution(&id(5)).unwrap(), Some(row.clone()));
     let moved = |expected: &str, status: &str| Change::Status {
         id: id(5),
@@ -114,7 +118,9 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
     let status = moved("running", "waiting_for_interaction");
     executions.commit(vec![status]).await.unwrap();
     assert!(executions.unsettled().unwrap().is_empty());
+    assert_eq!(executions.unsettled_engines().unwrap(), [Digest::of(b"engine")], "it waits for it");
     executions.commit(vec![settle(5)]).await.unwrap();
+    assert!(executions.unsettled_engines().unwrap().is_empty());
     for late in [moved("waiting_for_interaction", "running"), settle(5)] {
         let error = executions.commit(vec![late]).await.unwrap_err();
         assert!(matches!(error, StoreError::Conflict { .. }), "what has ended stays ended: {error}");
@@ -126,6 +132,7 @@ async fn a_record_comes_back_as_it_was_put_and_settled() {
         fuel: u64::MAX,
         memory_bytes: 64,
         truncated: true,
+        spans: Some("{}".to_owned()),
         ..row
     };
     assert_eq!(executions.execution(&id(5)).unwrap(), Some(expected));
@@ -142,7 +149,7 @@ async fn a_list_is_newest_first_pages_and_filters() {
     let executions = open(&home);
     for time in 1..=9 {
         let status = if time % 2 == 0 { "running" } else { "failed" };
-        executions.commit_behind(vec![Change::Put(execution(time, status))]).unwrap();
+        executions.commit_behind(vec![Change::Put(Box::new(execution(time, status)))]).unwrap();
     }
     executions.written().await.unwrap();
     let times =
@@ -154,6 +161,7 @@ async fn a_list_is_newest_first_pages_and_filters() {
     assert_eq!(list(3, Some(id(7)), None), [6, 5, 4]);
     assert_eq!(list(100, Some(id(5)), Some("running")), [4, 2]);
     assert_eq!(times(executions.unsettled().unwrap()), [2, 4, 6, 8]);
+    assert_eq!(executions.unsettled_engines().unwrap(), [Digest::of(b"engine")], "each once");
     let row = &executions.list(1, None, None).unwrap()[0];
     assert_eq!((&row.code, row.engine), (&None, Some(Digest::of(b"engine"))));
 }
@@ -230,13 +238,16 @@ async fn values_and_output_keep_what_was_first() {
 async fn a_second_answer_is_a_conflict_and_undoes_its_own_transaction_alone() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
-    let asked = vec![Change::Put(execution(1, "running")), Change::Ask(question(1))];
+    let asked = vec![Change::Put(Box::new(execution(1, "running"))), Change::Ask(question(1))];
     executions.commit(asked).await.unwrap();
     assert_eq!(executions.pending_interactions(5).unwrap(), [question(1)]);
     let first = executions.commit(vec![answer(1, "accepted"), audit("first")]);
-    let second =
-        executions.commit(vec![audit("second"), Change::Put(execution(2, "running")), answer(1, "declined")]);
-    let third = executions.commit(vec![Change::Put(execution(3, "running")), audit("third")]);
+    let second = executions.commit(vec![
+        audit("second"),
+        Change::Put(Box::new(execution(2, "running"))),
+        answer(1, "declined"),
+    ]);
+    let third = executions.commit(vec![Change::Put(Box::new(execution(3, "running"))), audit("third")]);
     first.await.unwrap();
     let error = second.await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
@@ -352,7 +363,7 @@ fn what_was_acknowledged_survives_the_death_of_the_process() {
 fn write_and_abort(path: &Path) -> ! {
     let executions = open(&Home::open(path).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let put = |time| Change::Put(execution(time, "running"));
+    let put = |time| Change::Put(Box::new(execution(time, "running")));
     for time in 1..=100 {
         executions.commit_behind(vec![put(time)]).unwrap();
     }
@@ -369,11 +380,39 @@ fn closing_writes_what_still_waits() {
     let (_directory, home) = testing::home();
     let executions = open(&home);
     for time in 1..=500 {
-        executions.commit_behind(vec![Change::Put(execution(time, "running"))]).unwrap();
+        executions.commit_behind(vec![Change::Put(Box::new(execution(time, "running")))]).unwrap();
     }
     drop(executions);
     let count = open(&home).read("counting", |connection| {
         sql::first(connection, "SELECT count(*) FROM executions", [], |row| row.get::<i64>())
     });
     assert_eq!(count.unwrap(), Some(500));
+}
+
+#[tokio::test]
+async fn spans_are_kept_while_it_waits_and_stay_when_it_is_settled_without() {
+    let (_directory, home) = testing::home();
+    let executions = open(&home);
+    executions.commit(vec![Change::Put(Box::new(execution(5, "running")))]).await.unwrap();
+    let spans = |time: i64| Change::Spans { id: id(time), spans: "[1]".to_owned() };
+    executions.commit(vec![spans(5), spans(6)]).await.unwrap();
+    assert_eq!(executions.execution(&id(6)).unwrap(), None, "spans alone make no record");
+    let kept = || executions.execution(&id(5)).unwrap().unwrap().spans;
+    assert_eq!(kept().as_deref(), Some("[1]"));
+    let Change::Settle { id, status, settled_ms, fuel, memory_bytes, .. } = settle(5) else { unreachable!() };
+    let bare = Change::Settle {
+        id,
+        status,
+        result: None,
+        error: None,
+        settled_ms,
+        fuel,
+        memory_bytes,
+        truncated: false,
+        spans: None,
+    };
+    executions.commit(vec![bare]).await.unwrap();
+    assert_eq!(kept().as_deref(), Some("[1]"));
+    assert!(executions.list(10, None, None).unwrap().iter().all(|row| row.spans.is_none()));
+    assert_eq!((executions.count("completed").unwrap(), executions.count("running").unwrap()), (1, 0));
 }

@@ -1,10 +1,13 @@
 //! The components that a workspace has pinned, and what it granted them.
 
+use std::sync::Arc;
+
 use rusqlite::params;
 
 use super::Workspace;
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, bits, json};
 
 /// One pinned component. Its bytes are the home's
@@ -36,7 +39,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The database could not be written.
-    pub async fn put_component(&self, row: ComponentRow) -> Result<()> {
+    pub async fn put_component(&self, row: ComponentRow, once: Option<Once>) -> Result<()> {
         self.write("pinning a component", move |connection| {
             let sql = "INSERT OR REPLACE INTO components (name, digest, world, kind, size,
                 first_party, imports, granted, added_ms)
@@ -53,7 +56,7 @@ impl Workspace {
                 row.added_ms
             ];
             sql::execute(connection, sql, params)?;
-            Ok(())
+            once::put(connection, once.as_ref(), &row.name)
         })
         .await
     }
@@ -75,11 +78,15 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn component(&self, name: &str) -> Result<Option<ComponentRow>> {
-        self.read("reading a component", |connection| {
-            let sql = "SELECT name, digest, world, kind, size, first_party, imports, granted,
-                added_ms FROM components WHERE name = ?1";
-            sql::first(connection, sql, [name], read_row)
-        })
+        let read = || {
+            self.read("reading a component", |connection| {
+                let sql = "SELECT name, digest, world, kind, size, first_party, imports, granted,
+                    added_ms FROM components WHERE name = ?1";
+                sql::first(connection, sql, [name], read_row)
+            })
+        };
+        let row = self.inner.kept.get(|rows| &mut rows.components, name, read)?;
+        Ok(row.map(Arc::unwrap_or_clone))
     }
 
     /// Unpins a component; whether there was one.

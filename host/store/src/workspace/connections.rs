@@ -1,11 +1,14 @@
 //! The credentials, or none, with which a source is called.
 
+use std::sync::Arc;
+
 use rusqlite::params;
 
 use super::{Workspace, sources};
 use crate::error::{Fault, Result};
 use crate::identifiers::SecretId;
 use crate::names::{ConnectionName, SourceName};
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, json};
 
 /// One connection. The secrets themselves are the installation's.
@@ -32,7 +35,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`crate::StoreError::NotFound`] when there is no such source.
-    pub async fn put_connection(&self, row: ConnectionRow) -> Result<()> {
+    pub async fn put_connection(&self, row: ConnectionRow, once: Option<Once>) -> Result<()> {
         self.write("adding a connection", move |connection| {
             let source = sources::number(connection, &row.source)?;
             let sql = "INSERT OR REPLACE INTO connections (source, name, methods, variables,
@@ -47,7 +50,7 @@ impl Workspace {
                 row.created_ms
             ];
             sql::execute(connection, sql, params)?;
-            Ok(())
+            once::put(connection, once.as_ref(), &format!("{}/{}", row.source, row.name))
         })
         .await
     }
@@ -57,14 +60,21 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn connections(&self, source: Option<&SourceName>) -> Result<Vec<ConnectionRow>> {
-        self.read("listing connections", |connection| {
-            let sql = "SELECT sources.name, connections.name, methods, variables,
-                connections.origins, state, connections.created_ms
-                FROM connections JOIN sources ON sources.id = connections.source
-                WHERE ?1 IS NULL OR sources.name = ?1
-                ORDER BY sources.name, connections.name";
-            sql::all(connection, sql, [source], read_row)
-        })
+        let read = || {
+            self.read("listing connections", |connection| {
+                let sql = "SELECT sources.name, connections.name, methods, variables,
+                    connections.origins, state, connections.created_ms
+                    FROM connections JOIN sources ON sources.id = connections.source
+                    WHERE ?1 IS NULL OR sources.name = ?1
+                    ORDER BY sources.name, connections.name";
+                sql::all(connection, sql, [source], read_row)
+            })
+        };
+        let Some(source) = source else {
+            return read();
+        };
+        let rows = self.inner.kept.get(|rows| &mut rows.connections, source, || read().map(Some))?;
+        Ok(rows.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
     /// One connection.

@@ -6,6 +6,7 @@ use super::Workspace;
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
 use crate::identifiers::PolicyId;
+use crate::once::{self, Once};
 use crate::sql::{self, Columns};
 
 /// One rule. Within a level the first that matches decides.
@@ -34,11 +35,11 @@ pub struct PolicyRow {
 }
 
 impl Workspace {
-    /// Adds a rule, or replaces the one that has its id.
+    /// Adds a rule, or replaces the one that has its id; once under a key.
     ///
     /// # Errors
     /// The database could not be written.
-    pub async fn put_policy(&self, row: PolicyRow) -> Result<()> {
+    pub async fn put_policy(&self, row: PolicyRow, once: Option<Once>) -> Result<()> {
         self.write("adding a policy", move |connection| {
             let sql = "INSERT OR REPLACE INTO policies (id, level, connection, position, pattern,
                 action, tool_digest, note, created_by, created_ms)
@@ -56,7 +57,7 @@ impl Workspace {
                 row.created_ms
             ];
             sql::execute(connection, sql, params)?;
-            Ok(())
+            once::put(connection, once.as_ref(), row.id.as_str())
         })
         .await
     }

@@ -1,9 +1,11 @@
 //! The tables of `workspace.db`.
 
 use crate::database::Plan;
+use crate::once;
 use crate::writer::SyncPolicy;
 
-pub(super) const PLAN: Plan = Plan { steps: &[FORMAT_1], page_bytes: 8192, sync: SyncPolicy::Always };
+pub(super) const PLAN: Plan =
+    Plan { steps: &[FORMAT_1, once::TABLE], page_bytes: 8192, sync: SyncPolicy::Always };
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

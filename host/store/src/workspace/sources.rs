@@ -1,11 +1,14 @@
 //! The sources of a workspace.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, params};
 
 use super::{Staged, Workspace, tools};
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
 use crate::names::SourceName;
+use crate::once::{self, Once};
 use crate::sql::{self, Columns, bits, json};
 
 /// One source.
@@ -59,11 +62,12 @@ impl Workspace {
     /// # Errors
     /// [`crate::StoreError::Conflict`] when a name is staged twice. After any
     /// error the old source is as it was.
-    pub async fn replace_source(&self, row: SourceRow, staged: Staged) -> Result<()> {
+    pub async fn replace_source(&self, row: SourceRow, staged: Staged, once: Option<Once>) -> Result<()> {
         self.write("replacing a source", move |connection| {
             let id = put(connection, &row)?;
             tools::clear(connection, id)?;
-            tools::put(connection, id, &staged)
+            tools::put(connection, id, &staged)?;
+            once::put(connection, once.as_ref(), row.name.as_str())
         })
         .await
     }
@@ -86,12 +90,16 @@ impl Workspace {
     /// # Errors
     /// The database could not be read.
     pub fn source(&self, name: &SourceName) -> Result<Option<SourceRow>> {
-        self.read("reading a source", |connection| {
-            let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
-                document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
-            sql::first(connection, sql, [name], read_row)
-        })
+        let read = || {
+            self.read("reading a source", |connection| {
+                let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
+                    document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
+                    warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
+                sql::first(connection, sql, [name], read_row)
+            })
+        };
+        let row = self.inner.kept.get(|rows| &mut rows.sources, name, read)?;
+        Ok(row.map(Arc::unwrap_or_clone))
     }
 
     /// Removes a source with its tools, definitions, auth methods, warnings

@@ -99,7 +99,7 @@ async fn a_source_comes_back_with_all_that_was_staged() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
     let (row, staged) = (source("github", "1"), staged(&["issues.create", "issues.list"]));
-    workspace.replace_source(row.clone(), staged.clone()).await.unwrap();
+    workspace.replace_source(row.clone(), staged.clone(), None).await.unwrap();
     let github = source_name("github");
     assert_eq!(workspace.sources().unwrap(), std::slice::from_ref(&row));
     assert_eq!(workspace.source(&github).unwrap(), Some(row));
@@ -132,10 +132,10 @@ async fn a_source_is_replaced_as_a_whole_and_keeps_its_connections() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
     let github = source_name("github");
-    workspace.replace_source(source("github", "1"), staged(&["a", "b"])).await.unwrap();
-    workspace.replace_source(source("other", "1"), staged(&["a"])).await.unwrap();
-    workspace.put_connection(connection("github", "work")).await.unwrap();
-    workspace.replace_source(source("github", "2"), staged(&["b", "c", "d"])).await.unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a", "b"]), None).await.unwrap();
+    workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
+    workspace.put_connection(connection("github", "work"), None).await.unwrap();
+    workspace.replace_source(source("github", "2"), staged(&["b", "c", "d"]), None).await.unwrap();
     assert_eq!(workspace.tool_names(&github).unwrap(), ["b", "c", "d"]);
     assert_eq!(workspace.definition(&github, "Issue").unwrap().unwrap(), "{\"n\":3}");
     assert_eq!(workspace.auth_methods(&github).unwrap().len(), 2);
@@ -161,7 +161,7 @@ async fn an_index_with_a_name_twice_is_refused_and_the_old_source_stays() {
     let workspace = open(&home);
     let github = source_name("github");
     let old = source("github", "1");
-    workspace.replace_source(old.clone(), staged(&["a", "b"])).await.unwrap();
+    workspace.replace_source(old.clone(), staged(&["a", "b"]), None).await.unwrap();
     let mut definitions = staged(&["c"]);
     definitions.definitions.push(definitions.definitions[0].clone());
     let mut methods = staged(&["c"]);
@@ -172,7 +172,7 @@ async fn an_index_with_a_name_twice_is_refused_and_the_old_source_stays() {
         (methods, "auth method a"),
     ];
     for (staged, expected) in cases {
-        let replaced = workspace.replace_source(source("github", "2"), staged).await;
+        let replaced = workspace.replace_source(source("github", "2"), staged, None).await;
         let error = replaced.unwrap_err();
         assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
@@ -195,7 +195,7 @@ async fn readers_never_see_a_part_of_a_source() {
         let names = names(prefix);
         staged(&names.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    workspace.replace_source(source("github", "a"), stage("a")).await.unwrap();
+    workspace.replace_source(source("github", "a"), stage("a"), None).await.unwrap();
     let (reader, name) = (workspace.clone(), github.clone());
     let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let finished = Arc::clone(&done);
@@ -207,7 +207,7 @@ async fn readers_never_see_a_part_of_a_source() {
         }
     });
     for prefix in ["b", "a", "b", "a"] {
-        workspace.replace_source(source("github", prefix), stage(prefix)).await.unwrap();
+        workspace.replace_source(source("github", prefix), stage(prefix), None).await.unwrap();
     }
     done.store(true, std::sync::atomic::Ordering::Relaxed);
     reading.join().unwrap();
@@ -217,15 +217,15 @@ async fn readers_never_see_a_part_of_a_source() {
 async fn connections_belong_to_a_source_that_exists() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    let error = workspace.put_connection(connection("github", "work")).await.unwrap_err();
+    let error = workspace.put_connection(connection("github", "work"), None).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     assert_eq!(error.to_string(), "source github does not exist");
     for name in ["github", "another"] {
-        workspace.replace_source(source(name, "1"), Staged::default()).await.unwrap();
-        workspace.put_connection(connection(name, "work")).await.unwrap();
+        workspace.replace_source(source(name, "1"), Staged::default(), None).await.unwrap();
+        workspace.put_connection(connection(name, "work"), None).await.unwrap();
     }
     let changed = ConnectionRow { state: "needs-review".to_owned(), ..connection("github", "work") };
-    workspace.put_connection(changed.clone()).await.unwrap();
+    workspace.put_connection(changed.clone(), None).await.unwrap();
     let all = workspace.connections(None).unwrap();
     assert_eq!(all, [connection("another", "work"), changed.clone()]);
     let github = source_name("github");
@@ -262,7 +262,7 @@ async fn policies_come_in_the_order_in_which_they_are_read() {
         policy(5, "workspace", -1),
     ];
     for row in &rows {
-        workspace.put_policy(row.clone()).await.unwrap();
+        workspace.put_policy(row.clone(), None).await.unwrap();
     }
     let order = |workspace: &Workspace| -> Vec<i64> {
         let rows = workspace.policies().unwrap();
@@ -270,7 +270,7 @@ async fn policies_come_in_the_order_in_which_they_are_read() {
     };
     assert_eq!(order(&workspace), [5, -1, -1, 9, 0]);
     assert_eq!(workspace.policies().unwrap()[1], rows[2]);
-    workspace.put_policy(policy(2, "workspace", -5)).await.unwrap();
+    workspace.put_policy(policy(2, "workspace", -5), None).await.unwrap();
     assert_eq!(order(&workspace), [5, -5, -1, -1, 0]);
     assert!(workspace.remove_policy(&rows[0].id).await.unwrap());
     assert!(!workspace.remove_policy(&rows[0].id).await.unwrap());
@@ -292,9 +292,9 @@ async fn components_are_pinned_by_name() {
         grant: "{}".to_owned(),
         added_ms: 4,
     };
-    workspace.put_component(row.clone()).await.unwrap();
+    workspace.put_component(row.clone(), None).await.unwrap();
     let updated = ComponentRow { digest: Digest::of(b"two"), ..row };
-    workspace.put_component(updated.clone()).await.unwrap();
+    workspace.put_component(updated.clone(), None).await.unwrap();
     let listed = workspace.components().unwrap();
     assert_eq!(listed, std::slice::from_ref(&updated));
     assert_eq!(workspace.component("openapi").unwrap(), Some(updated));
@@ -307,7 +307,7 @@ async fn components_are_pinned_by_name() {
 async fn what_a_stored_row_cannot_be_is_said_and_not_taken() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    workspace.replace_source(source("github", "1"), staged(&["a"])).await.unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a"]), None).await.unwrap();
     let damages = [
         "UPDATE sources SET name = 'Not A Name'",
         "UPDATE sources SET adapter_digest = x'00'",
@@ -328,7 +328,7 @@ async fn what_a_stored_row_cannot_be_is_said_and_not_taken() {
 async fn all_of_a_workspace_is_there_after_it_is_opened_again() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    workspace.replace_source(source("github", "1"), staged(&["a"])).await.unwrap();
+    workspace.replace_source(source("github", "1"), staged(&["a"]), None).await.unwrap();
     assert_eq!(workspace.name().as_str(), "default");
     drop(workspace);
     let workspace = open(&home);

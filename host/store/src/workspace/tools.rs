@@ -1,5 +1,7 @@
 //! What a source's index gives: tools, definitions, auth methods, warnings.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, Params, params};
 
 use super::Workspace;
@@ -170,24 +172,48 @@ impl Workspace {
         })
     }
 
+    /// Schemas that others of the source refer to, by name: at most `limit`,
+    /// those after the name `after`.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn definitions(
+        &self,
+        source: &SourceName,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, String)>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read("listing definitions", |connection| {
+            let sql = "SELECT definitions.name, body FROM definitions
+                JOIN sources ON sources.id = definitions.source
+                WHERE sources.name = ?1 AND definitions.name > ?2 ORDER BY definitions.name LIMIT ?3";
+            sql::all(connection, sql, params![source, after, limit], |row| Ok((row.get()?, row.get()?)))
+        })
+    }
+
     /// The ways to authenticate with a source, the preferred one first.
     ///
     /// # Errors
     /// The database could not be read.
     pub fn auth_methods(&self, source: &SourceName) -> Result<Vec<AuthMethodRow>> {
-        self.read("reading auth methods", |connection| {
-            let sql = "SELECT id, kind, label, config, meta FROM auth_methods
-                WHERE source = (SELECT id FROM sources WHERE name = ?1) ORDER BY position";
-            sql::all(connection, sql, [source], |row| {
-                Ok(AuthMethodRow {
-                    id: row.get()?,
-                    kind: row.get()?,
-                    label: row.get()?,
-                    config: row.get()?,
-                    meta: row.get()?,
+        let read = || {
+            self.read("reading auth methods", |connection| {
+                let sql = "SELECT id, kind, label, config, meta FROM auth_methods
+                    WHERE source = (SELECT id FROM sources WHERE name = ?1) ORDER BY position";
+                sql::all(connection, sql, [source], |row| {
+                    Ok(AuthMethodRow {
+                        id: row.get()?,
+                        kind: row.get()?,
+                        label: row.get()?,
+                        config: row.get()?,
+                        meta: row.get()?,
+                    })
                 })
             })
-        })
+        };
+        let rows = self.inner.kept.get(|rows| &mut rows.auth_methods, source, || read().map(Some))?;
+        Ok(rows.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
     /// What a source's index warned of, in order.

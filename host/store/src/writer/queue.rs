@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use tokio::sync::Notify;
+
 use super::Job;
 use crate::error::{Result, StoreError};
 
-/// What may wait before a caller that doesn't want to wait has to.
+/// What may wait before there is room no more.
 pub(super) const PENDING_JOBS: usize = 10_000;
 pub(super) const PENDING_BYTES: usize = 64 * 1024 * 1024;
 /// Jobs of one transaction: so long the first of them waits for its answer.
@@ -31,7 +33,8 @@ pub(super) struct Queue {
 pub(super) struct Shared {
     queue: Mutex<Queue>,
     pub(super) ready: Condvar,
-    pub(super) room: Condvar,
+    /// Told of when a full queue is one no more.
+    room: Notify,
 }
 
 impl std::fmt::Debug for Shared {
@@ -90,14 +93,37 @@ impl Shared {
         Ok(())
     }
 
+    /// Resolves once there is room, or nothing is taken any more.
+    pub(super) async fn room(&self) {
+        loop {
+            // It hears of what happens from here on.
+            let told = self.room.notified();
+            {
+                let queue = self.lock();
+                if !queue.is_full() || queue.stopped.is_some() {
+                    return;
+                }
+            }
+            told.await;
+        }
+    }
+
+    /// The thread takes nothing more: whoever waits for room need not.
+    pub(super) fn no_more(&self) {
+        self.room.notify_waiters();
+    }
+
     pub(super) fn next(&self, deadline: Option<Instant>) -> Next {
         let mut queue = self.lock();
         loop {
             if !queue.jobs.is_empty() {
                 queue.idle = false;
+                let was_full = queue.is_full();
                 let batch = queue.take_batch();
                 drop(queue);
-                self.room.notify_all();
+                if was_full {
+                    self.room.notify_waiters();
+                }
                 return Next::Batch(batch);
             }
             if queue.closing {

@@ -215,66 +215,85 @@ async fn an_input_output_error_stops_the_writer_for_good_and_keeps_what_was_befo
 }
 
 #[tokio::test]
-async fn a_panic_of_a_job_leaves_nobody_waiting() {
+async fn a_panic_of_a_job_undoes_that_job_alone() {
     let (_directory, home) = testing::home();
     let database = open(&home);
     let writer = database.writer();
     let held = hold(&database);
-    let panicking = Job::new("panicking", |_| panic!("a test's own panic"));
-    let panicking = writer.submit(panicking, Durability::Synced);
-    let other = writer.submit(insert("a", ""), Durability::Synced);
+    let panicking = |name: &'static str| {
+        Job::new("panicking", move |connection| {
+            crate::sql::execute(connection, "INSERT INTO items VALUES (?1, '')", [name])?;
+            panic!("a test's own panic")
+        })
+    };
+    let before = writer.submit(insert("a", ""), Durability::Synced);
+    let first = writer.submit(panicking("b"), Durability::Synced);
+    let second = writer.submit(panicking("c").one_statement(), Durability::Synced);
+    let after = writer.submit(insert("d", ""), Durability::Synced);
     drop(held);
-    assert!(matches!(panicking.await, Err(StoreError::Stopped)));
-    assert!(matches!(other.await, Err(StoreError::Stopped)));
-    let stopped = writer.health().stopped.unwrap();
-    assert!(stopped.contains("a panic while panicking"), "{stopped}");
+    for broken in [first.await, second.await] {
+        assert!(matches!(broken, Err(StoreError::Broken { context: "panicking" })), "{broken:?}");
+    }
+    before.await.unwrap();
+    after.await.unwrap();
+    writer.submit(insert("e", ""), Durability::Synced).await.unwrap();
+    assert_eq!(names(&database), ["a", "d", "e"]);
+    assert_eq!(writer.health().stopped, None);
 }
 
-#[test]
-fn a_queue_that_is_full_makes_callers_wait_and_loses_nothing() {
+#[tokio::test]
+async fn a_queue_that_is_full_lets_callers_wait_and_loses_nothing() {
     let (_directory, home) = testing::home();
     let database = open(&home);
     let held = hold(&database);
     let writer = database.writer();
-    std::thread::scope(|scope| {
-        let (sender, done) = std::sync::mpsc::channel();
-        scope.spawn(move || {
-            for index in 0..PENDING_JOBS + 50 {
-                writer.submit_behind(insert(format!("{index:06}"), "")).unwrap();
-            }
-            sender.send(()).unwrap();
-        });
-        while writer.health().pending < PENDING_JOBS {
-            std::thread::yield_now();
-        }
-        assert!(done.try_recv().is_err());
-        drop(held);
-        done.recv().unwrap();
-    });
+    for index in 0..PENDING_JOBS {
+        writer.room().await;
+        writer.submit_behind(insert(format!("{index:06}"), "")).unwrap();
+    }
+    let mut room = std::pin::pin!(writer.room());
+    assert!(tokio::time::timeout(Duration::from_millis(20), &mut room).await.is_err());
+    writer.submit_behind(insert("over", "")).unwrap();
+    drop(held);
+    room.await;
     drop(database);
-    assert_eq!(names(&open(&home)).len(), PENDING_JOBS + 50);
+    assert_eq!(names(&open(&home)).len(), PENDING_JOBS + 1);
 }
 
-#[test]
-fn a_queue_is_also_bounded_by_what_it_weighs() {
+#[tokio::test]
+async fn a_queue_is_also_bounded_by_what_it_weighs() {
     let (_directory, home) = testing::home();
     let database = open(&home);
     let held = hold(&database);
     let writer = database.writer();
+    writer.room().await;
     writer.submit_behind(nothing().weighing(PENDING_BYTES)).unwrap();
-    std::thread::scope(|scope| {
-        let (sender, done) = std::sync::mpsc::channel();
-        scope.spawn(move || {
-            writer.submit_behind(insert("late", "").weighing(1)).unwrap();
-            sender.send(()).unwrap();
-        });
-        std::thread::yield_now();
-        assert!(done.try_recv().is_err());
-        drop(held);
-        done.recv().unwrap();
+    let mut room = std::pin::pin!(writer.room());
+    assert!(tokio::time::timeout(Duration::from_millis(20), &mut room).await.is_err());
+    drop(held);
+    room.await;
+}
+
+#[tokio::test]
+async fn a_writer_that_stopped_makes_nobody_wait() {
+    let (_directory, home) = testing::home();
+    let database = open(&home);
+    let held = hold(&database);
+    let writer = database.writer();
+    let failing = Job::new("failing", |_| {
+        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR);
+        Err(rusqlite::Error::SqliteFailure(error, None).into())
     });
-    drop(database);
-    assert_eq!(names(&open(&home)), ["late"]);
+    writer.submit_behind(failing.weighing(PENDING_BYTES)).unwrap();
+    let mut room = std::pin::pin!(writer.room());
+    assert!(tokio::time::timeout(Duration::from_millis(20), &mut room).await.is_err());
+    drop(held);
+    room.await;
+    while writer.health().stopped.is_none() {
+        tokio::task::yield_now().await;
+    }
+    writer.room().await;
+    assert!(matches!(writer.submit_behind(nothing()), Err(StoreError::Stopped)));
 }
 
 #[tokio::test]

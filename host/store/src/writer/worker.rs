@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::wal::CheckpointMode;
 
 use super::queue::{Next, Shared};
-use super::{Durability, Job, SyncPolicy};
+use super::{Commit, Durability, Job, OBSERVER, SyncPolicy};
 use crate::error::{Fault, Result, StoreError};
 
 /// Pages in the log at which it is copied into the database, when there is
@@ -178,6 +178,7 @@ impl Worker {
         jobs: &mut [Job],
         durability: Durability,
     ) -> std::result::Result<Vec<Result<()>>, Undone> {
+        let begun = Instant::now();
         self.set_synchronous(durability).map_err(Undone::of)?;
         self.execute("BEGIN IMMEDIATE").map_err(Undone::of)?;
         let changes = self.connection.total_changes();
@@ -196,6 +197,10 @@ impl Worker {
             }
             return outcomes;
         }
+        if let Some(observer) = OBSERVER.get() {
+            let synced = durability == Durability::Synced;
+            observer(Commit { synced, changes: jobs.len(), took: begun.elapsed() });
+        }
         match durability {
             Durability::Synced => self.unsynced_since = None,
             Durability::Behind if self.connection.total_changes() != changes => {
@@ -211,10 +216,10 @@ impl Worker {
             self.execute("SAVEPOINT job").map_err(Undone::of)?;
         }
         let work = AssertUnwindSafe(|| (job.work)(&self.connection));
-        let Ok(outcome) = catch_unwind(work) else {
-            let what = format!("a panic while {}", job.context);
-            return Err(Undone::Ends(Fault::conflict(what)));
-        };
+        let outcome = catch_unwind(work).unwrap_or_else(|_| {
+            // The panic's own message was reported by the handler of panics.
+            Err(Fault::broken(job.context))
+        });
         let fault = match outcome {
             Ok(()) if job.savepoint => {
                 self.execute("RELEASE job").map_err(Undone::of)?;
@@ -229,6 +234,9 @@ impl Worker {
         if job.savepoint {
             self.execute("ROLLBACK TO job").map_err(Undone::of)?;
             self.execute("RELEASE job").map_err(Undone::of)?;
+        } else if fault.is_broken() {
+            // Its statement may have run: only the whole transaction undoes it.
+            return Err(Undone::ByJob(fault));
         }
         Ok(Err(fault.into_error(job.context)))
     }
@@ -295,7 +303,7 @@ impl Worker {
         let waiting = std::mem::take(&mut queue.jobs);
         queue.weight_bytes = 0;
         drop(queue);
-        self.shared.room.notify_all();
+        self.shared.no_more();
         for job in unanswered.into_iter().chain(waiting) {
             self.shared.answer(job, Err(StoreError::Stopped));
         }

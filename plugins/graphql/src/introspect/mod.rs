@@ -132,15 +132,13 @@ fn refusal(reply: &Reply, root: &Value) -> Refusal {
         });
     }
     if let Some(error) = found.iter().find(|error| is_about_introspection(error)) {
+        return Refusal::Final(Failure { status, ..disabled(&line(&error.message, 200)) });
+    }
+    // async-graphql answers null for what it does not show.
+    if found.is_empty() && is_answer(root) {
         return Refusal::Final(Failure {
             status,
-            ..Failure::new(
-                "introspection-disabled",
-                format!(
-                    "the server does not tell its schema ({}): get the schema (SDL, or introspection JSON) from its makers and add that file, with base_url as the endpoint",
-                    line(&error.message, 200)
-                ),
-            )
+            ..disabled("it answered without one, and without an error")
         });
     }
     if let Some(said) = said {
@@ -169,6 +167,15 @@ fn is_about_introspection(error: &errors::Error) -> bool {
             && (message.contains("exist")
                 || message.contains("unknown field")
                 || message.contains("cannot query")))
+}
+
+fn disabled(why: &str) -> Failure {
+    Failure::new(
+        "introspection-disabled",
+        format!(
+            "the server does not tell its schema ({why}): get the schema (SDL, or introspection JSON) from its makers and add that file, with base_url as the endpoint"
+        ),
+    )
 }
 
 fn failed(why: &str) -> Failure {

@@ -151,6 +151,8 @@ fn refusals_say_what_to_do() {
         "base_url",
         1,
     );
+    check(200, json!({"data": {}}), "introspection-disabled", "without an error", 1);
+    check(200, json!({"data": {"__schema": null}}), "introspection-disabled", "without an error", 1);
     check(
         401,
         json!({"message": "This endpoint requires you to be authenticated."}),

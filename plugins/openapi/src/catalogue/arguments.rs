@@ -8,11 +8,15 @@ use serde_json::{Value, json};
 
 use super::body;
 use super::model::Model;
+use super::object::Object;
 use super::operations::Operation;
 use super::parameters::{self, Declared};
 use super::template::Template;
 use crate::schema::{Definitions, Notes, Side};
 use crate::wire::binding::{Binding, Parameter, Place};
+use crate::wire::next;
+
+const NEXT_LINK: &str = r#"{"type":"string","description":"the URL of the next page, as an answer gave it; its query takes the place of the other query parameters"}"#;
 
 /// Adds parameters and body to a binding whose servers are set, and gives the
 /// schema of the arguments.
@@ -26,20 +30,23 @@ pub(crate) fn plan<'d>(
     binding: &mut Binding,
     faults: &mut Vec<String>,
 ) -> Result<String, String> {
-    let mut declared = parameters::declared(operation, model.refs, faults);
+    let mut declared = parameters::declared(operation, model, faults);
     declared.retain(|each| !model.security.places(each.place, each.name));
     let template = Template::read(operation.path)?;
     add_undeclared(&template, &mut declared);
     declared.retain(|each| each.place != Place::Path || template.names.contains(&each.name));
-    let body = body::read(operation, model.refs, definitions)?;
+    let body = body::read(operation, model, definitions)?;
 
     let mut schema = Object::default();
     let names = argument_names(&declared, &slots(binding, body.as_ref()));
     for (each, argument) in declared.iter().zip(names) {
         let notes = Notes { description: each.description(), deprecated: each.is_deprecated() };
-        let written = definitions.write(Side::Input, each.schema(), notes);
+        // Nobody but the caller sets a parameter, whatever its schema says of
+        // who sets its properties.
+        let written = definitions.write(Side::Whole, each.schema(), notes);
         faults.extend(written.faults);
-        schema.add(&argument, &written.json, each.is_required());
+        let required = each.is_required() && each.default(model.refs).is_none();
+        schema.add(&argument, &written.json, required);
         binding.parameters.push(parameter(each, argument, model));
     }
     binding.path = template.pieces(&declared);
@@ -50,7 +57,10 @@ pub(crate) fn plan<'d>(
     if binding.offers_server() {
         schema.add("server", &server_schema(binding), false);
     }
-    Ok(schema.finish())
+    if binding.next {
+        schema.add(next::ARGUMENT, NEXT_LINK, false);
+    }
+    Ok(schema.closed())
 }
 
 /// The names of arguments that are no parameters.
@@ -60,6 +70,7 @@ fn slots(binding: &Binding, body: Option<&body::Planned>) -> Vec<&'static str> {
     slots.extend((types > 0).then_some("body"));
     slots.extend((types > 1).then_some("contentType"));
     slots.extend(binding.offers_server().then_some("server"));
+    slots.extend(binding.next.then_some(next::ARGUMENT));
     slots
 }
 
@@ -83,6 +94,7 @@ fn parameter(each: &Declared<'_>, argument: String, model: &Model<'_>) -> Parame
         encoding: each.encoding(model.refs),
         required: each.is_required(),
         shape: parameters::shape(each.schema(), model.refs),
+        default: each.default(model.refs).cloned(),
     }
 }
 
@@ -91,7 +103,7 @@ fn add_undeclared<'d>(template: &Template<'d>, declared: &mut Vec<Declared<'d>>)
     static STRING: LazyLock<Value> = LazyLock::new(|| json!({"schema": {"type": "string"}}));
     for name in &template.names {
         if !declared.iter().any(|each| each.place == Place::Path && each.name == *name) {
-            declared.push(Declared { name, place: Place::Path, value: &STRING });
+            declared.push(Declared { name, place: Place::Path, value: &STRING, swagger: false });
         }
     }
 }
@@ -138,37 +150,4 @@ fn server_schema(binding: &Binding) -> String {
     }
     let description = format!("where to send it, by default {}", urls[0]);
     json!({"type": "object", "description": description, "properties": properties, "additionalProperties": false}).to_string()
-}
-
-/// The schema of the arguments, written as it is put together.
-#[derive(Default)]
-struct Object {
-    properties: String,
-    required: Vec<String>,
-}
-
-impl Object {
-    fn add(&mut self, name: &str, schema: &str, required: bool) {
-        if !self.properties.is_empty() {
-            self.properties.push(',');
-        }
-        self.properties.push_str(&json!(name).to_string());
-        self.properties.push(':');
-        self.properties.push_str(schema);
-        if required {
-            self.required.push(name.to_owned());
-        }
-    }
-
-    fn finish(self) -> String {
-        let required = if self.required.is_empty() {
-            String::new()
-        } else {
-            format!(",\"required\":{}", json!(self.required))
-        };
-        format!(
-            "{{\"type\":\"object\",\"properties\":{{{}}}{required},\"additionalProperties\":false}}",
-            self.properties
-        )
-    }
 }

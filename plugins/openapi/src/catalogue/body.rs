@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::form::{self, text_or_file};
+use super::model::Model;
 use super::operations::Operation;
-use super::parameters::{query_style, shape};
-use crate::document::Refs;
+use super::swagger;
+use crate::document::Version;
 use crate::schema::{Definitions, Notes, Side};
-use crate::wire::binding::{Body, BodyKind, BodyType, Encoding, Shape, Style};
+use crate::wire::binding::{Body, BodyKind, BodyType, Field};
 use crate::wire::content;
 
 const MAX_TYPES: usize = 8;
@@ -19,15 +21,27 @@ pub(crate) struct Planned {
     pub(crate) faults: Vec<String>,
 }
 
+/// One media type that a body may have.
+pub(super) struct Choice<'d> {
+    pub(super) name: &'d str,
+    pub(super) kind: BodyKind,
+    /// The media type object, or what has its `schema`.
+    pub(super) media: &'d Value,
+}
+
 /// The body of an operation, where it has one.
 ///
 /// # Errors
 /// In words, why the operation can't be called.
 pub(crate) fn read<'d>(
     operation: &Operation<'d>,
-    refs: Refs<'d>,
+    model: &Model<'d>,
     definitions: &mut Definitions<'d>,
 ) -> Result<Option<Planned>, String> {
+    if model.version == Version::V20 {
+        return Ok(swagger::body(operation, model, definitions));
+    }
+    let refs = model.refs;
     let Some(declared) = operation.value.get("requestBody").filter(|body| !body.is_null()) else {
         return Ok(None);
     };
@@ -38,105 +52,77 @@ pub(crate) fn read<'d>(
     else {
         return Ok(None);
     };
-    let mut types: Vec<(BodyType, &'d Value)> =
-        content.iter().filter_map(|(name, media)| Some((media_type(name, media, refs)?, media))).collect();
-    types.sort_by_key(|(each, _)| each.kind);
-    types.truncate(MAX_TYPES);
-    if types.is_empty() {
-        let names: Vec<&str> = content.keys().map(String::as_str).take(5).collect();
-        return Err(format!("its request body is {}, which is not supported yet", names.join(", ")));
-    }
-    let mut faults = Vec::new();
-    let schema = schema(declared, &types, definitions, &mut faults);
+    let choices = content.iter().map(|(name, media)| Choice {
+        name,
+        kind: content::body_kind(name),
+        media: refs.follow(media).unwrap_or(&Value::Null),
+    });
+    let description = declared.get("description").and_then(Value::as_str);
     let required = declared.get("required") == Some(&Value::Bool(true));
-    let types = types.into_iter().map(|(each, _)| each).collect();
-    Ok(Some(Planned { body: Body { required, types }, schema, faults }))
+    Ok(Some(plan(choices.collect(), required, description, model, definitions)))
 }
 
-fn media_type<'d>(name: &str, media: &'d Value, refs: Refs<'d>) -> Option<BodyType> {
-    let kind = content::body_kind(name)?;
-    let fields = if kind == BodyKind::Form { fields(media, refs) } else { Vec::new() };
-    Some(BodyType { media_type: content::sendable(name, kind), kind, fields })
+/// A body of any of these media types; there is at least one.
+pub(super) fn plan<'d>(
+    mut choices: Vec<Choice<'d>>,
+    required: bool,
+    description: Option<&'d str>,
+    model: &Model<'d>,
+    definitions: &mut Definitions<'d>,
+) -> Planned {
+    choices.sort_by_key(|choice| choice.kind);
+    choices.truncate(MAX_TYPES);
+    let mut faults = Vec::new();
+    let mut schemas: Vec<String> = Vec::new();
+    let mut types: Vec<BodyType> = Vec::new();
+    for choice in choices {
+        let media_type = content::sendable(choice.name, choice.kind);
+        if types.iter().any(|held| held.media_type == media_type) {
+            continue;
+        }
+        let (schema, fields) = argument(&choice, description, model, definitions, &mut faults);
+        if !schemas.contains(&schema) {
+            schemas.push(schema);
+        }
+        types.push(BodyType { media_type, kind: choice.kind, fields });
+    }
+    let schema = match schemas.as_slice() {
+        [only] => only.clone(),
+        several => format!("{{\"anyOf\":[{}]}}", several.join(",")),
+    };
+    Planned { body: Body { required, types }, schema, faults }
 }
 
-/// The argument's schema: that of the type, or of any of them where they differ.
-fn schema<'d>(
-    declared: &'d Value,
-    types: &[(BodyType, &'d Value)],
+/// What the argument is in one media type, and how its fields are written.
+fn argument<'d>(
+    choice: &Choice<'d>,
+    description: Option<&'d str>,
+    model: &Model<'d>,
     definitions: &mut Definitions<'d>,
     faults: &mut Vec<String>,
-) -> String {
-    let mut schemas: Vec<String> = Vec::new();
-    let description = declared.get("description").and_then(Value::as_str);
-    for (each, media) in types {
-        let own = media.get("schema").unwrap_or(&Value::Null);
-        let text = match each.kind {
-            BodyKind::Json | BodyKind::Form => {
-                let has_own = own.get("description").is_some();
-                let notes = Notes { description: description.filter(|_| !has_own), deprecated: false };
-                let written = definitions.write(Side::Input, own, notes);
-                faults.extend(written.faults);
-                written.json
-            }
-            BodyKind::Text | BodyKind::Binary => text_or_file(description),
-        };
-        if !schemas.contains(&text) {
-            schemas.push(text);
-        }
-    }
-    if schemas.len() == 1 {
-        return schemas.remove(0);
-    }
-    format!("{{\"anyOf\":[{}]}}", schemas.join(","))
-}
-
-fn text_or_file(description: Option<&str>) -> String {
-    let description = description.map(|text| crate::text::plain(text, 600));
-    let mut schema = json!({"anyOf": [
-        {"type": "string"},
-        {"type": "object", "description": "a file the host holds", "properties": {"$file": {"type": "string"}}, "required": ["$file"]},
-    ]});
-    if let Some(description) = description.filter(|text| !text.is_empty()) {
-        schema["description"] = json!(description);
-    }
-    schema.to_string()
-}
-
-/// How the fields of a form are written, where `encoding` says how. Others
-/// repeat their arrays and write their objects as JSON.
-fn fields<'d>(media: &'d Value, refs: Refs<'d>) -> Vec<(String, Encoding)> {
-    let Some(declared) = media.get("encoding").and_then(Value::as_object) else {
-        return Vec::new();
+) -> (String, Vec<Field>) {
+    let own = choice.media.get("schema").unwrap_or(&Value::Null);
+    let mut write = |schema: &'d Value| {
+        let has_own = schema.get("description").is_some();
+        let notes = Notes { description: description.filter(|_| !has_own), deprecated: false };
+        let written = definitions.write(Side::Input, schema, notes);
+        faults.extend(written.faults);
+        written.json
     };
-    let properties = media
-        .get("schema")
-        .and_then(|schema| refs.follow(schema).ok())
-        .and_then(|schema| schema.get("properties"));
-    let property = |name: &str| properties.and_then(|all| all.get(name));
-    let mut fields: Vec<(String, Encoding)> = declared
-        .iter()
-        .map(|(name, encoding)| {
-            let shape = property(name).map_or(Shape::Any, |schema| shape(schema, refs));
-            (name.clone(), encoding_of(encoding, shape))
-        })
-        .collect();
-    // Whoever numbers one array in a form numbers them all, at every depth.
-    let numbered = fields.iter().any(|(_, encoding)| encoding.indexed);
-    for (_, encoding) in &mut fields {
-        encoding.indexed = numbered && encoding.style == Style::Deep;
+    match choice.kind {
+        BodyKind::Json => (write(own), Vec::new()),
+        BodyKind::Form => (write(own), form::urlencoded(choice.media, model.refs)),
+        BodyKind::Multipart => form::multipart(choice.media, description, model.refs, definitions, faults),
+        BodyKind::Lines => {
+            let item = write(choice.media.get("itemSchema").unwrap_or(&Value::Null));
+            (json_lines(&item), Vec::new())
+        }
+        BodyKind::Text | BodyKind::Binary => (text_or_file(description), Vec::new()),
     }
-    fields
 }
 
-fn encoding_of(declared: &Value, shape: Shape) -> Encoding {
-    let style = query_style(declared.get("style").and_then(Value::as_str).unwrap_or_default());
-    let styled = ["style", "explode", "allowReserved"].iter().any(|key| declared.get(key).is_some());
-    let content_type = declared.get("contentType").and_then(Value::as_str).unwrap_or_default();
-    Encoding {
-        style,
-        explode: declared.get("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form),
-        reserved: declared.get("allowReserved") == Some(&Value::Bool(true)),
-        indexed: style == Style::Deep && shape == Shape::Array,
-        json: !styled && (content_type.contains("json") || shape == Shape::Object),
-    }
+fn json_lines(item: &str) -> String {
+    let items = json!({"description": "one value a line"}).to_string();
+    let array = format!("{{\"type\":\"array\",\"items\":{item}}}");
+    format!("{{\"anyOf\":[{array},{}],{}", text_or_file(None), &items[1..])
 }

@@ -8,9 +8,9 @@ use super::report::Report;
 use super::security::Security;
 use super::{names, servers, tool};
 use crate::address;
-use crate::document::{Refs, read};
+use crate::document::{Parsed, Refs, gather, read};
 use crate::schema::Definitions;
-use crate::seam::{Failure, IndexRequest, Sink, Summary, Tool};
+use crate::seam::{Failure, Http, IndexRequest, Sink, Summary, Tool};
 use crate::settings::Settings;
 use crate::text::line;
 use crate::wire::base;
@@ -20,14 +20,14 @@ const MAX_BATCH_BYTES: usize = 2 << 20;
 /// Paths and bodies that many operations refer to are written out in each.
 const MAX_CATALOGUE_BYTES: usize = 512 << 20;
 
-/// Reads the request's document and hands its definitions, auth methods and
-/// tools to the sink. A fault in an operation costs that operation and is
-/// warned about.
+/// Reads the request's document, and through `http` those that it refers to,
+/// and hands its definitions, auth methods and tools to the sink. A fault in
+/// an operation costs that operation and is warned about.
 ///
 /// # Errors
 /// `document-missing`, `document-invalid`, `document-unsupported`,
 /// `settings-invalid`, and what the sink answers.
-pub fn index(request: &IndexRequest, sink: &mut dyn Sink) -> Result<Summary, Failure> {
+pub fn index<H: Http>(request: &IndexRequest, sink: &mut dyn Sink, http: &mut H) -> Result<Summary, Failure> {
     let document = request.document.as_ref().ok_or_else(|| {
         Failure::new(
             "document-missing",
@@ -35,20 +35,22 @@ pub fn index(request: &IndexRequest, sink: &mut dyn Sink) -> Result<Summary, Fai
         )
     })?;
     let settings = Settings::read(&request.settings)?;
-    let parsed = read(&document.body)?;
+    let url = document.url.as_deref();
+    let mut parsed = read(&document.body)?;
     let edition = edition(&parsed.root)?;
     let mut report = Report::default();
-    if parsed.latin {
-        report.warn(sink, None, "encoding", "the document is not UTF-8 and was read as ISO 8859-1");
+    warn_of_text(&mut report, sink, &parsed);
+    for fault in gather(&mut parsed.root, url, &settings.reference_origins, http) {
+        report.warn(sink, None, "reference", &fault);
     }
     let root = &parsed.root;
     let refs = Refs::new(root);
     let found = operations::find(root, refs);
     warn_of_document(&mut report, sink, root, &edition, &found);
     let mut faults = Vec::new();
-    let url = document.url.as_deref();
     let model = Model {
         root,
+        version: edition.version,
         refs,
         url,
         settings: &settings,
@@ -72,6 +74,16 @@ pub fn index(request: &IndexRequest, sink: &mut dyn Sink) -> Result<Summary, Fai
     Ok(summary(&model, &edition, tools, &origins))
 }
 
+fn warn_of_text(report: &mut Report, sink: &mut dyn Sink, parsed: &Parsed) {
+    if parsed.latin {
+        report.warn(sink, None, "encoding", "the document is not UTF-8 and was read as ISO 8859-1");
+    }
+    for key in &parsed.duplicates {
+        let message = format!("the key {key:?} stands twice in one object: the last one counts");
+        report.warn(sink, None, "duplicate-key", &message);
+    }
+}
+
 fn warn_of_document(
     report: &mut Report,
     sink: &mut dyn Sink,
@@ -80,7 +92,7 @@ fn warn_of_document(
     found: &Found<'_>,
 ) {
     if edition.newer {
-        let message = format!("OpenAPI {} is read as 3.1; what is new in it is not used", edition.text);
+        let message = format!("OpenAPI {} is read as 3.2; what is new in it is not used", edition.text);
         report.warn(sink, None, "newer-version", &message);
     }
     for fault in &found.faults {

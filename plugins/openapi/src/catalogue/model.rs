@@ -11,6 +11,7 @@ use crate::wire::binding::Server;
 /// What an operation is read against.
 pub(crate) struct Model<'d> {
     pub(crate) root: &'d Value,
+    pub(crate) version: Version,
     pub(crate) refs: Refs<'d>,
     /// Where the document came from.
     pub(crate) url: Option<&'d str>,
@@ -36,9 +37,9 @@ pub(crate) fn edition(root: &Value) -> Result<Edition, Failure> {
     let refused = |message: String| Err(Failure::new("document-unsupported", message));
     match identify(root) {
         Kind::OpenApi { version, text, newer } => Ok(Edition { version, text, newer }),
-        Kind::OtherOpenApi(name) => refused(format!(
-            "this is {name}, which is not supported yet: convert it to OpenAPI 3.0 or 3.1 first"
-        )),
+        Kind::OtherOpenApi(name) => {
+            refused(format!("this is {name}, which is not read: convert it to OpenAPI 3 first"))
+        }
         Kind::Foreign(name) => {
             refused(format!("this is {name}, not an OpenAPI document: give the URL of the document itself"))
         }

@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 use super::operations::Operation;
 use crate::text::hash;
 
-const MAX_SEGMENT_CHARS: usize = 64;
+/// Two of them and a dot are within the 128 characters of a name.
+const MAX_SEGMENT_CHARS: usize = 63;
 /// Words that mean something to `await`, JSON or the language on any object.
 const RESERVED: [&str; 5] = ["then", "constructor", "__proto__", "toJSON", "prototype"];
 

@@ -2,18 +2,21 @@
 
 use serde_json::Value;
 
+use super::parameters;
 use crate::document::Refs;
 use crate::text::line;
 
 /// More than five times the largest published API has.
 pub(crate) const MAX_OPERATIONS: usize = 60_000;
 
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+const MAX_METHOD_CHARS: usize = 32;
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// One method of one path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation<'d> {
-    /// Lower case.
+    /// Lower case where it is one of the specification's own, else as the
+    /// document writes it.
     pub(crate) method: &'d str,
     /// As the document writes it.
     pub(crate) path: &'d str,
@@ -39,7 +42,12 @@ impl<'d> Operation<'d> {
 
     /// `POST /repos/{owner}/{repo}/issues`.
     pub(crate) fn request(&self) -> String {
-        format!("{} {}", self.method.to_ascii_uppercase(), line(self.path, 500))
+        format!("{} {}", self.wire_method(), line(self.path, 500))
+    }
+
+    /// As it goes over the wire.
+    pub(crate) fn wire_method(&self) -> String {
+        if METHODS.contains(&self.method) { self.method.to_ascii_uppercase() } else { self.method.to_owned() }
     }
 }
 
@@ -81,15 +89,28 @@ fn in_item<'d>(found: &mut Found<'d>, refs: Refs<'d>, path: &'d str, item: &'d V
         return;
     };
     for (key, value) in members {
-        let Some(method) = METHODS.iter().find(|method| key.eq_ignore_ascii_case(method)) else {
-            continue;
-        };
-        if !value.is_object() {
-            found.faults.push(format!("{key} of the path {path:?} is left out: it is not an object"));
-        } else if found.operations.len() == MAX_OPERATIONS {
-            found.beyond += 1;
-        } else {
-            found.operations.push(Operation { method, path, item, value });
+        if let Some(method) = METHODS.iter().find(|method| key.eq_ignore_ascii_case(method)) {
+            add(found, Operation { method, path, item, value });
         }
+    }
+    // Methods that the specification does not name, since 3.2.
+    let more = members.get("additionalOperations").and_then(Value::as_object);
+    for (method, value) in more.into_iter().flatten() {
+        if parameters::is_token(method) && method.len() <= MAX_METHOD_CHARS {
+            add(found, Operation { method, path, item, value });
+        } else {
+            found.faults.push(format!("{method:?} of the path {path:?} is left out: it is no HTTP method"));
+        }
+    }
+}
+
+fn add<'d>(found: &mut Found<'d>, operation: Operation<'d>) {
+    if !operation.value.is_object() {
+        let Operation { method, path, .. } = operation;
+        found.faults.push(format!("{method} of the path {path:?} is left out: it is not an object"));
+    } else if found.operations.len() == MAX_OPERATIONS {
+        found.beyond += 1;
+    } else {
+        found.operations.push(operation);
     }
 }

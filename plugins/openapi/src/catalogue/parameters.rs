@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::model::Model;
 use super::operations::Operation;
-use crate::document::Refs;
+use crate::document::{Refs, Version};
 use crate::wire::binding::{Encoding, Place, Shape, Style};
 
 /// More than any published operation has.
@@ -37,6 +38,8 @@ pub(crate) struct Declared<'d> {
     pub(crate) place: Place,
     /// The parameter object.
     pub(crate) value: &'d Value,
+    /// Whether it is written as in OpenAPI 2.
+    pub(crate) swagger: bool,
 }
 
 /// Whether an argument may never set a header of this name.
@@ -48,7 +51,7 @@ pub(crate) fn is_kept_from_arguments(name: &str) -> bool {
 /// those of the same name and place.
 pub(crate) fn declared<'d>(
     operation: &Operation<'d>,
-    refs: Refs<'d>,
+    model: &Model<'d>,
     faults: &mut Vec<String>,
 ) -> Vec<Declared<'d>> {
     let mut list: Vec<Declared<'d>> = Vec::new();
@@ -58,7 +61,7 @@ pub(crate) fn declared<'d>(
                 faults.push(format!("more than {MAX_PARAMETERS} parameters: the rest is left out"));
                 return list;
             }
-            match read(entry, refs) {
+            match read(entry, model) {
                 Ok(Some(parameter)) => place(&mut list, parameter),
                 Ok(None) => {}
                 Err(fault) => faults.push(fault),
@@ -80,13 +83,18 @@ fn place<'d>(list: &mut Vec<Declared<'d>>, parameter: Declared<'d>) {
     }
 }
 
-fn read<'d>(entry: &'d Value, refs: Refs<'d>) -> Result<Option<Declared<'d>>, String> {
-    let value = refs.follow(entry).map_err(|fault| format!("a parameter is left out: {fault}"))?;
+fn read<'d>(entry: &'d Value, model: &Model<'d>) -> Result<Option<Declared<'d>>, String> {
+    let swagger = model.version == Version::V20;
+    let value = model.refs.follow(entry).map_err(|fault| format!("a parameter is left out: {fault}"))?;
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
+    let place = value.get("in").and_then(Value::as_str);
+    if swagger && matches!(place, Some("body" | "formData")) {
+        return Ok(None);
+    }
     if name.is_empty() || name.len() > 256 {
         return Err("a parameter without a usable name is left out".to_owned());
     }
-    let place = match value.get("in").and_then(Value::as_str) {
+    let place = match place {
         Some("path") => Place::Path,
         Some("query") => Place::Query,
         Some("header") if is_kept_from_arguments(name) => return Ok(None),
@@ -98,15 +106,16 @@ fn read<'d>(entry: &'d Value, refs: Refs<'d>) -> Result<Option<Declared<'d>>, St
             return Err(format!("the cookie parameter {name:?} has no possible name and is left out"));
         }
         Some("cookie") => Place::Cookie,
+        Some("querystring") => Place::QueryString,
         other => {
             return Err(format!("the parameter {name:?} is left out: its place {other:?} is not supported"));
         }
     };
-    Ok(Some(Declared { name, place, value }))
+    Ok(Some(Declared { name, place, value, swagger }))
 }
 
 /// RFC 9110, section 5.6.2.
-fn is_token(name: &str) -> bool {
+pub(super) fn is_token(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
@@ -140,14 +149,18 @@ impl<'d> Declared<'d> {
         let json = self.value.get("schema").is_none()
             && self.content().is_some_and(|(media_type, _)| media_type.contains("json"));
         let named = self.value.get("style").and_then(Value::as_str).unwrap_or_default();
-        let style = match (self.place, named) {
-            (Place::Path, "label") => Style::Label,
-            (Place::Path, "matrix") => Style::Matrix,
-            (Place::Path | Place::Header, _) => Style::Simple,
-            (Place::Query, other) => query_style(other),
-            (Place::Cookie, _) => Style::Form,
+        let (style, usually_explodes) = match (self.place, named) {
+            _ if self.swagger => collection_style(self.value, self.place),
+            (Place::Path, "label") => (Style::Label, false),
+            (Place::Path, "matrix") => (Style::Matrix, false),
+            (Place::Path | Place::Header, _) => (Style::Simple, false),
+            (Place::Query | Place::QueryString, other) => {
+                (query_style(other), query_style(other) == Style::Form)
+            }
+            (Place::Cookie, "cookie") => (Style::Cookie, true),
+            (Place::Cookie, _) => (Style::Form, true),
         };
-        let explode = self.value.get("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form);
+        let explode = self.value.get("explode").and_then(Value::as_bool).unwrap_or(usually_explodes);
         Encoding {
             style,
             explode,
@@ -159,9 +172,38 @@ impl<'d> Declared<'d> {
         }
     }
 
+    /// What is sent where a required one is left out: the declared default, or
+    /// the only value there is.
+    pub(crate) fn default(&self, refs: Refs<'d>) -> Option<&'d Value> {
+        let schema = refs.follow(self.schema()).ok()?;
+        let choices = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+        let only = match choices {
+            Some([only]) => Some(only),
+            _ => schema.get("const"),
+        };
+        let usable = |value: &&Value| match value {
+            Value::String(text) => !text.is_empty() && text.len() <= 1000,
+            Value::Number(_) | Value::Bool(_) => true,
+            _ => false,
+        };
+        only.or_else(|| schema.get("default")).filter(|_| self.is_required()).filter(usable)
+    }
+
     /// Whether slashes in a path parameter part segments.
     pub(crate) fn is_multi_segment(&self) -> bool {
         self.value.get("x-multi-segment") == Some(&Value::Bool(true))
+    }
+}
+
+/// What `collectionFormat` of OpenAPI 2 means, and whether it repeats the name.
+pub(super) fn collection_style(value: &Value, place: Place) -> (Style, bool) {
+    match value.get("collectionFormat").and_then(Value::as_str) {
+        Some("multi") if place == Place::Query => (Style::Form, true),
+        Some("ssv") => (Style::Space, false),
+        Some("tsv") => (Style::Tab, false),
+        Some("pipes") => (Style::Pipe, false),
+        _ if matches!(place, Place::Path | Place::Header) => (Style::Simple, false),
+        _ => (Style::Form, false),
     }
 }
 

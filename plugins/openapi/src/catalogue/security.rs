@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
+use super::swagger;
 use crate::address;
 use crate::document::Refs;
 use crate::seam::AuthMethod;
@@ -14,6 +15,17 @@ use crate::wire::binding::Place;
 const MAX_SCHEMES: usize = 100;
 const MAX_ALTERNATIVES: usize = 20;
 const MAX_SCOPES: usize = 500;
+const MAX_OPERATION_SCOPES: usize = 50;
+/// What a signature of AWS consists of, which the host makes.
+const SIGV4_PARTS: [&str; 7] = [
+    "X-Amz-Algorithm",
+    "X-Amz-Content-Sha256",
+    "X-Amz-Credential",
+    "X-Amz-Date",
+    "X-Amz-Security-Token",
+    "X-Amz-Signature",
+    "X-Amz-SignedHeaders",
+];
 /// The flows of `oauth2`, the best first; the last two are legacy.
 const FLOWS: [&str; 5] =
     ["authorizationCode", "deviceAuthorization", "clientCredentials", "implicit", "password"];
@@ -38,6 +50,8 @@ pub(crate) struct Required {
     /// Alternatives of methods that apply together.
     pub(crate) alternatives: Vec<Vec<String>>,
     pub(crate) scopes: Vec<String>,
+    /// The scopes that each method needs, where it needs any.
+    pub(crate) scopes_by_method: Map<String, Value>,
     pub(crate) faults: Vec<String>,
 }
 
@@ -51,8 +65,12 @@ impl<'d> Security<'d> {
         let mut security =
             Self { root: root.get("security").filter(|list| list.is_array()), ..Self::default() };
         let schemes = root.pointer("/components/securitySchemes").and_then(Value::as_object);
-        for (name, scheme) in schemes.into_iter().flatten().take(MAX_SCHEMES) {
+        let older = root.get("securityDefinitions").and_then(Value::as_object);
+        for (name, scheme) in schemes.or(older).into_iter().flatten().take(MAX_SCHEMES) {
             match refs.follow(scheme) {
+                Ok(scheme) if schemes.is_none() => {
+                    security.add(name, &swagger::security_scheme(scheme), url);
+                }
                 Ok(scheme) => security.add(name, scheme, url),
                 Err(fault) => security
                     .faults
@@ -87,13 +105,7 @@ impl<'d> Security<'d> {
     }
 
     fn offer_all(&mut self) {
-        self.fallback = self
-            .methods
-            .iter()
-            .map(|method| vec![method.id.clone()])
-            .take(MAX_ALTERNATIVES)
-            .chain([vec![]])
-            .collect();
+        self.fallback = self.any_method();
         self.faults.push(("no-security-declared", "the document declares security schemes but never says which operation takes one: each is offered, and calls work without one too".to_owned()));
     }
 
@@ -107,6 +119,9 @@ impl<'d> Security<'d> {
             .filter(|text| !text.is_empty())
             .map(|text| json!({"description": line(text, 300)}));
         let made = match text("type") {
+            "apiKey" if text("x-amazon-apigateway-authtype").eq_ignore_ascii_case("awsSigv4") => {
+                Ok(self.sigv4(&id))
+            }
             "apiKey" => self.api_key(&id, text("in"), text("name")),
             "http" => self.http(&id, text("scheme")),
             "oauth2" => oauth(&id, scheme, url),
@@ -148,7 +163,30 @@ impl<'d> Security<'d> {
             "placements": [{"in": place, "name": name, "template": "{token}"}],
             "variables": [{"name": "token", "label": "API key", "secret": true}],
         });
-        Ok(method(id, "api-key", &format!("API key ({place} {})", line(name, 60)), &config, None))
+        let label = if name.eq_ignore_ascii_case("authorization") {
+            "the whole Authorization header, such as Bearer …".to_owned()
+        } else {
+            format!("API key ({place} {})", line(name, 60))
+        };
+        Ok(method(id, "api-key", &label, &config, None))
+    }
+
+    /// Signature version 4 of AWS, which some documents write as an API key.
+    fn sigv4(&mut self, id: &str) -> AuthMethod {
+        for part in SIGV4_PARTS {
+            self.placed.push((Place::Header, part.to_owned()));
+            self.placed.push((Place::Query, part.to_owned()));
+        }
+        let config = json!({
+            "placements": [],
+            "variables": [
+                {"name": "access_key_id", "label": "Access key id", "secret": false},
+                {"name": "secret_access_key", "label": "Secret access key", "secret": true},
+                {"name": "session_token", "label": "Session token", "secret": true},
+                {"name": "region", "label": "Region", "secret": false},
+            ],
+        });
+        method(id, "aws-sigv4", "AWS signature", &config, None)
     }
 
     fn http(&mut self, id: &str, scheme: &str) -> Result<AuthMethod, String> {
@@ -194,41 +232,59 @@ impl<'d> Security<'d> {
         };
         let mut required = Required::default();
         for alternative in list.iter().filter_map(Value::as_object).take(MAX_ALTERNATIVES) {
-            match self.alternative(alternative, &mut required.scopes) {
-                Ok(methods) if !required.alternatives.contains(&methods) => {
-                    required.alternatives.push(methods)
+            match self.alternative(alternative) {
+                Ok(methods) => {
+                    required.add_scopes(&methods, alternative);
+                    if !required.alternatives.contains(&methods) {
+                        required.alternatives.push(methods);
+                    }
                 }
-                Ok(_) => {}
                 Err(fault) => required.faults.push(fault),
             }
         }
         if required.alternatives.is_empty() && !list.is_empty() {
-            required.alternatives.clone_from(&self.fallback);
+            required.alternatives = self.any_method();
         }
         required
     }
 
-    fn alternative(
-        &self,
-        alternative: &Map<String, Value>,
-        scopes: &mut Vec<String>,
-    ) -> Result<Vec<String>, String> {
-        let mut methods = Vec::new();
-        for (name, wanted) in alternative {
-            let Some(id) = self.ids.get(name.as_str()) else {
-                return Err(format!(
+    /// Where it is known that a credential is wanted and not which.
+    fn any_method(&self) -> Vec<Vec<String>> {
+        let each = self.methods.iter().map(|method| vec![method.id.clone()]).take(MAX_ALTERNATIVES);
+        each.chain([vec![]]).collect()
+    }
+
+    fn alternative(&self, alternative: &Map<String, Value>) -> Result<Vec<String>, String> {
+        let known = |name: &String| {
+            self.ids.get(name.as_str()).cloned().ok_or_else(|| {
+                format!(
                     "the security scheme {:?} is required but not declared; that alternative is ignored",
                     line(name, 100)
-                ));
-            };
-            methods.push(id.clone());
+                )
+            })
+        };
+        alternative.keys().map(known).collect()
+    }
+}
+
+impl Required {
+    /// `methods` are those of `alternative`, in its order.
+    fn add_scopes(&mut self, methods: &[String], alternative: &Map<String, Value>) {
+        for (id, wanted) in methods.iter().zip(alternative.values()) {
+            let mut own: Vec<String> = Vec::new();
             for scope in wanted.as_array().into_iter().flatten().filter_map(Value::as_str) {
-                if scopes.len() < 50 && !scopes.iter().any(|held| held == scope) {
-                    scopes.push(line(scope, 200));
+                let scope = line(scope, 200);
+                if self.scopes.len() < MAX_OPERATION_SCOPES && !self.scopes.contains(&scope) {
+                    self.scopes.push(scope.clone());
+                }
+                if own.len() < MAX_OPERATION_SCOPES {
+                    own.push(scope);
                 }
             }
+            if !own.is_empty() {
+                self.scopes_by_method.entry(id.clone()).or_insert(json!(own));
+            }
         }
-        Ok(methods)
     }
 }
 
@@ -253,16 +309,18 @@ fn oauth(id: &str, scheme: &Value, url: Option<&str>) -> Result<AuthMethod, Stri
     let declared = scheme.get("flows").and_then(Value::as_object);
     let flows: Vec<Value> =
         FLOWS.iter().filter_map(|name| Some(flow(name, declared?.get(*name)?.as_object()?, url))).collect();
-    let [first, others @ ..] = flows.as_slice() else {
+    let metadata = scheme.get("oauth2MetadataUrl").and_then(Value::as_str);
+    let metadata = metadata.and_then(|metadata| address::resolve(url, metadata));
+    if flows.is_empty() && metadata.is_none() {
         return Err("it has no OAuth flow".to_owned());
-    };
-    let mut config = bearer("token", "Access token");
-    config["oauth"] = first.clone();
-    if !others.is_empty() {
-        config["oauth"]["alternatives"] = json!(others);
     }
-    if let Some(metadata) = scheme.get("oauth2MetadataUrl").and_then(Value::as_str) {
-        config["oauth"]["metadataUrl"] = json!(address::resolve(url, metadata));
+    let mut config = bearer("token", "Access token");
+    config["oauth"] = flows.first().cloned().unwrap_or_else(|| json!({}));
+    if flows.len() > 1 {
+        config["oauth"]["alternatives"] = json!(flows[1..]);
+    }
+    if let Some(metadata) = metadata {
+        config["oauth"]["metadataUrl"] = json!(metadata);
     }
     Ok(method(id, "oauth2", "OAuth 2", &config, None))
 }

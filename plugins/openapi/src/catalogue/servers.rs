@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::operations::Operation;
+use super::swagger;
 use crate::address;
 use crate::wire::binding::{Server, Variable};
 
@@ -78,6 +79,9 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The document's own servers, or by default the root of where it came from.
 pub(crate) fn of_document(root: &Value, document_url: Option<&str>, faults: &mut Vec<String>) -> Vec<Server> {
+    if root.get("openapi").is_none() && root.get("swagger").is_some() {
+        return swagger::servers(root, document_url, faults);
+    }
     let listed = root.get("servers").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let servers = read(root.get("servers"), document_url, faults);
     if listed {

@@ -29,13 +29,14 @@ pub(crate) fn build<'d>(
     name: &str,
     faults: &mut Vec<String>,
 ) -> Result<Tool, String> {
-    let mut binding = Binding::new(operation.method);
+    let mut binding = Binding::new(operation.wire_method());
     if model.settings.base_url.is_none() {
         let own = servers::of_operation(operation, model.url, faults);
         binding.servers = if own.is_empty() { model.servers.clone() } else { own };
     }
+    let answer = answer::read(operation, model, definitions);
+    binding.next = answer.next && binding.method == "GET";
     let input_schema = arguments::plan(model, definitions, operation, &mut binding, faults)?;
-    let answer = answer::read(operation, model.refs, definitions);
     faults.extend(answer.faults);
     let required = model.security.required(operation);
     faults.extend(required.faults);
@@ -54,7 +55,7 @@ pub(crate) fn build<'d>(
         output_schema: answer.schema,
         annotations: annotations(operation),
         auth: required.alternatives,
-        meta: Some(meta(model, operation, &binding)),
+        meta: Some(meta(model, operation, &binding, required.scopes_by_method)),
         binding: bound,
     })
 }
@@ -74,21 +75,27 @@ fn description(operation: &Operation<'_>) -> String {
 }
 
 /// What the method promises (RFC 9110, section 9.2). `TRACE` is safe by the
-/// letter, but echoes what was sent, so a person is asked.
+/// letter, but echoes what was sent, so a person is asked. `QUERY` is safe too,
+/// but no method that a host lets a reading tool send.
 fn annotations(operation: &Operation<'_>) -> Annotations {
     let read_only = matches!(operation.method, "get" | "head" | "options");
     Annotations {
         title: operation.text("summary").map(|text| line(text, MAX_SUMMARY_CHARS)),
         read_only,
         destructive: operation.method == "delete",
-        idempotent: read_only || matches!(operation.method, "put" | "delete"),
+        idempotent: read_only || matches!(operation.method, "put" | "delete" | "query"),
         deprecated: operation.value.get("deprecated") == Some(&Value::Bool(true)),
         requires_approval: !read_only,
         meta: None,
     }
 }
 
-fn meta(model: &Model<'_>, operation: &Operation<'_>, binding: &Binding) -> String {
+fn meta(
+    model: &Model<'_>,
+    operation: &Operation<'_>,
+    binding: &Binding,
+    scopes_by_method: Map<String, Value>,
+) -> String {
     let mut meta = Map::new();
     if let Some(summary) = operation.text("summary") {
         meta.insert("summary".to_owned(), json!(line(summary, MAX_SUMMARY_CHARS)));
@@ -120,6 +127,7 @@ fn meta(model: &Model<'_>, operation: &Operation<'_>, binding: &Binding) -> Stri
     }
     if !binding.scopes.is_empty() {
         meta.insert("scopes".to_owned(), json!(binding.scopes));
+        meta.insert("scopes_by_method".to_owned(), Value::Object(scopes_by_method));
     }
     Value::Object(meta).to_string()
 }

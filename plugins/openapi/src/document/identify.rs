@@ -5,9 +5,12 @@ use serde_json::Value;
 /// Which rules a document's schemas follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
+    /// Swagger: schemas as in 3.0 with `x-nullable`, everything around them
+    /// written another way.
+    V20,
     /// `nullable`, boolean `exclusiveMinimum`, siblings of `$ref` ignored.
     V30,
-    /// JSON Schema 2020-12. Also what is used for later minor versions.
+    /// JSON Schema 2020-12, as in 3.2. Also what is used for later ones.
     V31,
 }
 
@@ -36,7 +39,7 @@ pub(crate) fn identify(root: &Value) -> Kind {
         return by_version(&words(version));
     }
     if let Some(version) = map.get("swagger") {
-        return Kind::OtherOpenApi(format!("Swagger {} (OpenAPI 2)", words(version)));
+        return by_swagger_version(&words(version));
     }
     let has = |key: &str| map.contains_key(key);
     let schema_url = root.pointer("/info/schema").and_then(Value::as_str).unwrap_or_default();
@@ -76,13 +79,20 @@ fn words(version: &Value) -> String {
     }
 }
 
+fn by_swagger_version(text: &str) -> Kind {
+    match text.trim_start_matches('v').split('.').next() {
+        Some("2") => ours(Version::V20, text, false),
+        _ => Kind::OtherOpenApi(format!("Swagger {text}")),
+    }
+}
+
 fn by_version(text: &str) -> Kind {
     let mut parts = text.trim_start_matches('v').split('.');
     let major = parts.next().unwrap_or_default();
     let minor = parts.next().unwrap_or("0");
     match (major, minor.parse::<u32>()) {
         ("3", Ok(0)) => ours(Version::V30, text, false),
-        ("3", Ok(1)) => ours(Version::V31, text, false),
+        ("3", Ok(1 | 2)) => ours(Version::V31, text, false),
         ("3", Ok(_)) => ours(Version::V31, text, true),
         _ => Kind::OtherOpenApi(format!("OpenAPI of the unknown version {text:?}")),
     }
@@ -165,7 +175,8 @@ mod tests {
         assert_eq!(minor(json!(3.0)), Some((Version::V30, false)));
         assert_eq!(minor(json!(3)), Some((Version::V30, false)));
         assert_eq!(minor(json!(3.1)), Some((Version::V31, false)));
-        assert_eq!(minor(json!("3.2.0")), Some((Version::V31, true)));
+        assert_eq!(minor(json!("3.2.0")), Some((Version::V31, false)));
+        assert_eq!(minor(json!("3.3.0")), Some((Version::V31, true)));
         assert_eq!(minor(json!("4.0.0")), None);
         assert_eq!(minor(json!({})), None);
     }
@@ -177,7 +188,9 @@ mod tests {
             Kind::OtherOpenApi(name) => name,
             other => format!("{other:?}"),
         };
-        assert_eq!(name(json!({"swagger": 2.0})), "Swagger 2.0 (OpenAPI 2)");
+        assert_eq!(name(json!({"swagger": "1.2"})), "Swagger 1.2");
+        assert!(matches!(identify(&json!({"swagger": 2})), Kind::OpenApi { version: Version::V20, .. }));
+        assert!(matches!(identify(&json!({"swagger": "2.0"})), Kind::OpenApi { version: Version::V20, .. }));
         assert_eq!(name(json!({"asyncapi": "2.0.0"})), "an AsyncAPI document");
         assert_eq!(name(json!({"info": {"_postman_id": "1"}, "item": []})), "a Postman collection");
         assert_eq!(name(json!({"kind": "discovery#restDescription"})), "a Google API Discovery document");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::identify::foreign_text;
-use super::skim::{self, Budget};
+use super::skim::{self, Budget, Place};
 use crate::seam::Failure;
 
 /// More than the largest published document (Microsoft Graph beta, 47 MB).
@@ -34,6 +34,8 @@ pub(crate) struct Parsed {
     pub(crate) format: Format,
     /// Whether bytes that are no UTF-8 were read as ISO 8859-1.
     pub(crate) latin: bool,
+    /// Keys that stand twice in one object.
+    pub(crate) duplicates: Vec<String>,
 }
 
 /// Reads a document.
@@ -48,30 +50,45 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parsed, Failure> {
             bytes.len()
         )));
     }
+    let budget = Budget::for_bytes(bytes.len());
     let (text, latin) = decode(bytes);
+    let (root, format) = parse(usable(&text)?, Place::Root, &budget)?;
+    Ok(Parsed { root, format, latin, duplicates: budget.take_duplicates() })
+}
+
+/// Reads a document that another one refers to; all of it is kept.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_part(bytes: &[u8], budget: &Budget) -> Result<Value, Failure> {
+    let (text, _) = decode(bytes);
+    Ok(parse(usable(&text)?, Place::Other, budget)?.0)
+}
+
+/// The text without marks before it, where it may be a document.
+fn usable(text: &str) -> Result<&str, Failure> {
     let text = text.trim_start_matches(['\u{FEFF}', ' ', '\t', '\r', '\n']);
     if text.trim_end().is_empty() {
         return Err(invalid("the document is empty".to_owned()));
     }
-    if let Some(what) = foreign_text(text) {
-        return Err(Failure::new(
+    match foreign_text(text) {
+        Some(what) => Err(Failure::new(
             "document-unsupported",
             format!("this is {what}, not an OpenAPI document: give the URL of the document itself"),
-        ));
+        )),
+        None => Ok(text),
     }
-    let (root, format) = parse(text)?;
-    Ok(Parsed { root, format, latin })
 }
 
-fn parse(text: &str) -> Result<(Value, Format), Failure> {
+fn parse(text: &str, place: Place, budget: &Budget) -> Result<(Value, Format), Failure> {
     if !text.starts_with(['{', '[']) {
-        return Ok((yaml(text)?, Format::Yaml));
+        return Ok((yaml(text, place, budget)?, Format::Yaml));
     }
-    match skim::json(text, &Budget::for_document(text.len())) {
+    match skim::json(text, place, budget) {
         Ok(root) => Ok((root, Format::Json)),
         // Flow YAML starts with a brace too. Only a short text is tried, and
         // the JSON reader's complaint is the one that helps.
-        Err(fault) if text.len() < (1 << 20) && !is_about_size(&fault) => match yaml(text) {
+        Err(fault) if text.len() < (1 << 20) && !is_about_size(&fault) => match yaml(text, place, budget) {
             Ok(root @ Value::Object(_)) => Ok((root, Format::Yaml)),
             _ => Err(invalid(format!("the document is not valid JSON: {fault}"))),
         },
@@ -83,8 +100,8 @@ fn is_about_size(fault: &str) -> bool {
     fault.contains("recursion limit") || fault.contains("too many values")
 }
 
-fn yaml(text: &str) -> Result<Value, Failure> {
-    skim::yaml(text, &Budget::for_document(text.len())).map_err(|fault| {
+fn yaml(text: &str, place: Place, budget: &Budget) -> Result<Value, Failure> {
+    skim::yaml(text, place, budget).map_err(|fault| {
         let hint = if fault.contains("cannot start any token") {
             " (YAML allows no tab in indentation)"
         } else {

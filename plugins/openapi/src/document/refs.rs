@@ -11,7 +11,7 @@ const MAX_HOPS: usize = 32;
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
-    #[error("the reference {0:?} leads outside the document, which is not supported yet")]
+    #[error("the reference {0:?} leads to another document, which was not read")]
     External(String),
     #[error("the reference {0:?} names nothing in the document")]
     Missing(String),
@@ -40,6 +40,17 @@ impl<'d> Refs<'d> {
     /// # Errors
     /// A reference out of the document, to nothing, or in a circle.
     pub(crate) fn follow(&self, value: &'d Value) -> Result<&'d Value, Fault> {
+        self.follow_any(value)
+    }
+
+    /// [`Self::follow`] for a value that need not be of the document.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn follow_any<'v>(&self, value: &'v Value) -> Result<&'v Value, Fault>
+    where
+        'd: 'v,
+    {
         let mut at = value;
         for _ in 0..MAX_HOPS {
             let Some(reference) = at.get("$ref").and_then(Value::as_str) else {

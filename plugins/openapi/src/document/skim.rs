@@ -1,7 +1,7 @@
 //! Builds the tree, and leaves out what no tool is made of: examples, links,
 //! callbacks and most extensions are half of a published document's bytes.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::de::{
@@ -16,17 +16,36 @@ const MAX_NODES: usize = 6_000_000;
 /// YAML aliases copy, so that a short text can become a long one.
 const MAX_CHARS_PER_BYTE: usize = 4;
 const MIN_CHARS: usize = 16 << 20;
+const MAX_DUPLICATES: usize = 20;
 
 /// How much tree a text may become.
 pub(super) struct Budget {
     nodes_left: Cell<usize>,
     chars_left: Cell<usize>,
+    duplicates: RefCell<Vec<String>>,
 }
 
 impl Budget {
-    pub(super) fn for_document(len: usize) -> Self {
+    /// For texts of so many bytes together.
+    pub(super) fn for_bytes(len: usize) -> Self {
         let chars = len.saturating_mul(MAX_CHARS_PER_BYTE).max(MIN_CHARS);
-        Self { nodes_left: Cell::new(MAX_NODES), chars_left: Cell::new(chars) }
+        Self {
+            nodes_left: Cell::new(MAX_NODES),
+            chars_left: Cell::new(chars),
+            duplicates: RefCell::default(),
+        }
+    }
+
+    /// Keys that an object has more than once; the last one counts.
+    pub(super) fn take_duplicates(&self) -> Vec<String> {
+        self.duplicates.take()
+    }
+
+    fn tell_duplicate(&self, key: &str) {
+        let mut duplicates = self.duplicates.borrow_mut();
+        if duplicates.len() < MAX_DUPLICATES {
+            duplicates.push(key.chars().take(100).collect());
+        }
     }
 
     fn spend<E: Error>(&self, chars: usize) -> Result<(), E> {
@@ -42,34 +61,36 @@ impl Budget {
 }
 
 /// Reads JSON. The reader refuses more than 128 levels.
-pub(super) fn json(text: &str, budget: &Budget) -> Result<Value, String> {
+pub(super) fn json(text: &str, place: Place, budget: &Budget) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let seed = Skim { place: Place::Root, budget, yaml: false };
+    let seed = Skim { place, budget, yaml: false };
     let value = seed.deserialize(&mut reader).map_err(|fault| fault.to_string())?;
     reader.end().map_err(|fault| fault.to_string())?;
     Ok(value)
 }
 
 /// Reads the first document of a YAML stream.
-pub(super) fn yaml(text: &str, budget: &Budget) -> Result<Value, String> {
+pub(super) fn yaml(text: &str, place: Place, budget: &Budget) -> Result<Value, String> {
     let first = yaml_serde::Deserializer::from_str(text).next();
     let reader = first.ok_or_else(|| "no document in it".to_owned())?;
-    let seed = Skim { place: Place::Root, budget, yaml: true };
+    let seed = Skim { place, budget, yaml: true };
     seed.deserialize(reader).map_err(|fault| fault.to_string())
 }
 
 /// Where in an OpenAPI document a value stands, as far as skipping needs it.
-#[derive(Clone, Copy)]
-enum Place {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
     Root,
     Components,
     Paths,
     PathItem,
+    Operations,
     Operation,
     Responses,
     Response,
     Content,
     MediaType,
+    /// Where nothing is known of: all is kept.
     Other,
 }
 
@@ -90,10 +111,11 @@ impl Place {
             (Self::Components, "examples" | "callbacks" | "links" | "headers") => Step::Skip,
             (Self::Components, "responses" | "requestBodies") => Step::Into(Self::Responses),
             (Self::Components, "pathItems") => Step::Into(Self::Paths),
+            (Self::Components, "mediaTypes") => Step::Into(Self::Content),
             (Self::Operation, "callbacks") => Step::Skip,
             (Self::Operation, "responses") => Step::Into(Self::Responses),
             (Self::Operation, "requestBody") => Step::Into(Self::Response),
-            (Self::Response, "headers" | "links") => Step::Skip,
+            (Self::Response, "headers" | "links" | "examples") => Step::Skip,
             (Self::Response, "content") => Step::Into(Self::Content),
             (Self::MediaType, "example" | "examples") => Step::Skip,
             (Self::Content, _) => Step::Into(Self::MediaType),
@@ -101,7 +123,9 @@ impl Place {
             (Self::Other, _) => Step::Into(Self::Other),
             (_, _) if extension => Step::Skip,
             (Self::Paths, _) => Step::Into(Self::PathItem),
+            (Self::PathItem, "additionalOperations") => Step::Into(Self::Operations),
             (Self::PathItem, key) if is_method(key) => Step::Into(Self::Operation),
+            (Self::Operations, _) => Step::Into(Self::Operation),
             (_, _) => Step::Into(Self::Other),
         }
     }
@@ -227,6 +251,9 @@ impl<'de> Visitor<'de> for Skim<'_> {
             match self.place.step(&key) {
                 Step::Into(place) => {
                     let value = entries.next_value_seed(Skim { place, ..self })?;
+                    if map.contains_key(&key) {
+                        self.budget.tell_duplicate(&key);
+                    }
                     map.insert(key, value);
                 }
                 Step::Mark => {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Side;
 use super::cycles::Cycles;
-use super::read_only::ReadOnly;
+use super::marks::Marks;
 use super::write::{Notes, Writer, Written};
 use crate::document::{Fault, Refs, Version, canonical};
 use crate::text::{hash, sanitised};
@@ -17,19 +17,25 @@ const MAX_EXTRA: usize = 20_000;
 const MAX_DEFINITION_BYTES: usize = 1 << 20;
 const MAX_NAME_CHARS: usize = 120;
 
-const COMPONENTS: &str = "#/components/schemas/";
-
 /// Names and state of all definitions.
 pub(crate) struct Definitions<'d> {
     pub(crate) refs: Refs<'d>,
     pub(crate) version: Version,
     pub(crate) cycles: Cycles,
-    read_only: Option<ReadOnly>,
+    /// Which definitions have a form of their own for what is sent, and which
+    /// for what is answered.
+    input: Sided,
+    output: Sided,
     names: HashMap<String, String>,
-    input_names: HashMap<String, String>,
     used: HashSet<String>,
     pending: VecDeque<Pending>,
     extra_count: usize,
+}
+
+#[derive(Default)]
+struct Sided {
+    marks: Option<Marks>,
+    names: HashMap<String, String>,
 }
 
 struct Pending {
@@ -45,24 +51,24 @@ impl<'d> Definitions<'d> {
             refs: Refs::new(root),
             version,
             cycles: Cycles::default(),
-            read_only: None,
+            input: Sided::default(),
+            output: Sided::default(),
             names: HashMap::new(),
-            input_names: HashMap::new(),
             used: HashSet::new(),
             pending: VecDeque::new(),
             extra_count: 0,
         };
         // A name that is already fit keeps it, whatever stands before it.
-        let (fit, unfit): (Vec<_>, Vec<_>) = components(root)
+        let (fit, unfit): (Vec<_>, Vec<_>) = components(root, version)
             .map(|(name, _)| name)
             .partition(|name| sanitised(name, MAX_NAME_CHARS) == **name);
         for name in fit.into_iter().chain(unfit) {
-            let node = component_node(name);
+            let node = component_node(name, version);
             let chosen = definitions.free_name(name, &node);
             definitions.names.insert(node, chosen);
         }
-        for (name, _) in components(root) {
-            let node = component_node(name);
+        for (name, _) in components(root, version) {
+            let node = component_node(name, version);
             let name = definitions.names[&node].clone();
             definitions.pending.push_back(Pending { node, name, side: Side::Whole });
         }
@@ -99,8 +105,8 @@ impl<'d> Definitions<'d> {
             return Err(Fault::Missing(crate::text::line(reference, 200)));
         };
         self.check_target(target)?;
-        if side == Side::Input && self.is_read_only(&node, target) {
-            return self.plan_input(&node);
+        if side != Side::Whole && self.is_marked(&node, target, side) {
+            return self.plan_sided(&node, side);
         }
         if let Some(name) = self.names.get(node.as_ref()) {
             return Ok(name.clone());
@@ -118,14 +124,19 @@ impl<'d> Definitions<'d> {
         Ok(())
     }
 
-    fn plan_input(&mut self, node: &str) -> Result<String, Fault> {
-        if let Some(name) = self.input_names.get(node) {
+    fn plan_sided(&mut self, node: &str, side: Side) -> Result<String, Fault> {
+        if let Some(name) = self.sided(side).names.get(node) {
             return Ok(name.clone());
         }
-        let base = format!("{}.input", self.names.get(node).map_or(last_token(node), String::as_str));
-        let name = self.plan(node, &base, Side::Input)?;
-        self.input_names.insert(node.to_owned(), name.clone());
+        let suffix = if side == Side::Input { "input" } else { "output" };
+        let base = format!("{}.{suffix}", self.names.get(node).map_or(last_token(node), String::as_str));
+        let name = self.plan(node, &base, side)?;
+        self.sided(side).names.insert(node.to_owned(), name.clone());
         Ok(name)
+    }
+
+    fn sided(&mut self, side: Side) -> &mut Sided {
+        if side == Side::Input { &mut self.input } else { &mut self.output }
     }
 
     fn plan(&mut self, node: &str, base: &str, side: Side) -> Result<String, Fault> {
@@ -138,13 +149,15 @@ impl<'d> Definitions<'d> {
         Ok(name)
     }
 
-    fn is_read_only(&mut self, node: &str, target: &Value) -> bool {
-        let root = self.refs;
-        let marks = self.read_only.get_or_insert_with(|| {
-            let schemas = root.get("#/components/schemas").and_then(Value::as_object);
-            ReadOnly::of(schemas.into_iter().flatten().map(|(name, schema)| (component_node(name), schema)))
+    /// Whether what a reference leads to has parts that are not of this side.
+    fn is_marked(&mut self, node: &str, target: &Value, side: Side) -> bool {
+        let (refs, version) = (self.refs, self.version);
+        let is_named = self.names.contains_key(node);
+        let marks = self.sided(side).marks.get_or_insert_with(|| {
+            let schemas = refs.get(home(version)).and_then(Value::as_object).into_iter().flatten();
+            Marks::of(side.mark(), schemas.map(|(name, schema)| (component_node(name, version), schema)))
         });
-        if self.names.contains_key(node) { marks.reaches(node) } else { marks.is_reached_from(target) }
+        if is_named { marks.reaches(node) } else { marks.is_reached_from(target) }
     }
 
     fn free_name(&mut self, wanted: &str, node: &str) -> String {
@@ -159,14 +172,19 @@ impl<'d> Definitions<'d> {
     }
 }
 
-fn components(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    root.pointer("/components/schemas").and_then(Value::as_object).into_iter().flatten()
+fn components(root: &Value, version: Version) -> impl Iterator<Item = (&String, &Value)> {
+    root.pointer(&home(version)[1..]).and_then(Value::as_object).into_iter().flatten()
 }
 
-fn component_node(name: &str) -> String {
+/// Where named schemas stand.
+pub(super) fn home(version: Version) -> &'static str {
+    if version == Version::V20 { "#/definitions" } else { "#/components/schemas" }
+}
+
+fn component_node(name: &str, version: Version) -> String {
     let escaped =
         if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1") } else { name.to_owned() };
-    format!("{COMPONENTS}{escaped}")
+    format!("{}/{escaped}", home(version))
 }
 
 fn last_token(node: &str) -> &str {

@@ -18,10 +18,10 @@ impl Writer<'_, '_> {
             "type" => self.types(map, value, nullable),
             "properties" => self.properties(value),
             "required" => self.required(map, value),
-            "enum" => self.choices(value, nullable),
-            "items" => self.items(value),
-            "allOf" | "anyOf" | "oneOf" => self.members(key, value, true),
-            "prefixItems" => self.members(key, value, false),
+            "enum" => self.choices(map, value, nullable),
+            "items" => self.items(map, value),
+            "allOf" | "anyOf" | "oneOf" => self.members(map, key, value, true),
+            "prefixItems" => self.members(map, key, value, false),
             "not" | "if" | "then" | "else" => self.sub(key, value, true),
             "additionalProperties"
             | "contains"
@@ -79,12 +79,16 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn choices(&mut self, value: &Value, nullable: bool) {
+    /// YAML reads `enum: [1.0, true]` of a string as no strings: they are taken
+    /// for what the type says they are.
+    fn choices(&mut self, map: &Schema, value: &Value, nullable: bool) {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
             return;
         };
+        let kind = map.get("type").and_then(Value::as_str).unwrap_or_default();
+        let list: Vec<Value> = list.iter().map(|each| coerced(kind, each)).collect();
         self.key("enum");
-        self.json(list);
+        self.json(&list);
         if nullable && !list.contains(&Value::Null) {
             self.out.pop();
             self.raw(",null]");
@@ -152,6 +156,22 @@ impl Writer<'_, '_> {
         if value.len() > MAX_VALUE_BYTES || value.windows(6).any(|word| word == b"\"$ref\"") {
             self.out.truncate(start);
         }
+    }
+}
+
+fn coerced(kind: &str, value: &Value) -> Value {
+    match (kind, value) {
+        ("string", Value::Number(_) | Value::Bool(_)) => Value::String(value.to_string()),
+        ("integer" | "number", Value::String(text)) => match serde_json::from_str(text.trim()) {
+            Ok(Value::Number(number)) => Value::Number(number),
+            _ => value.clone(),
+        },
+        ("boolean", Value::String(text)) => match text.as_str() {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ => value.clone(),
+        },
+        _ => value.clone(),
     }
 }
 

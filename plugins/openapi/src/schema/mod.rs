@@ -4,7 +4,7 @@
 mod cycles;
 mod definitions;
 mod keywords;
-mod read_only;
+mod marks;
 mod write;
 
 pub(crate) use definitions::Definitions;
@@ -19,4 +19,15 @@ pub(crate) enum Side {
     Output,
     /// A definition that both may use.
     Whole,
+}
+
+impl Side {
+    /// What marks a property that is not of this side; `Whole` has them all.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Input => "readOnly",
+            Self::Output => "writeOnly",
+            Self::Whole => "",
+        }
+    }
 }

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::Side;
-use super::definitions::Definitions;
+use super::definitions::{Definitions, home};
 use super::keywords::is_portable;
 use crate::document::{Version, canonical};
 use crate::text::plain;
 
 const MAX_DESCRIPTION_CHARS: usize = 600;
+/// Compositions inside of compositions are looked through this far.
+const MAX_COMPOSITION: usize = 6;
 
 /// What stands beside a schema and belongs to the value it describes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,6 +35,9 @@ pub(super) struct Writer<'w, 'd> {
     node: Option<&'w str>,
     /// Whether what is written describes the same value as the node.
     in_place: bool,
+    /// Properties that are not of this side, of the schemas around the one
+    /// that is written and of the same value.
+    absent: Vec<String>,
     pub(super) out: Vec<u8>,
     faults: Vec<String>,
 }
@@ -41,7 +46,15 @@ pub(super) type Schema = Map<String, Value>;
 
 impl<'w, 'd> Writer<'w, 'd> {
     pub(super) fn new(definitions: &'w mut Definitions<'d>, side: Side) -> Self {
-        Self { definitions, side, node: None, in_place: true, out: Vec::new(), faults: Vec::new() }
+        Self {
+            definitions,
+            side,
+            node: None,
+            in_place: true,
+            absent: Vec::new(),
+            out: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     pub(super) fn for_definition(definitions: &'w mut Definitions<'d>, side: Side, node: &'w str) -> Self {
@@ -173,12 +186,14 @@ impl<'w, 'd> Writer<'w, 'd> {
         self.key("properties");
         self.raw("{");
         let in_place = std::mem::replace(&mut self.in_place, false);
+        let absent = std::mem::take(&mut self.absent);
         for (name, schema) in map {
             if !self.is_left_out(schema) {
                 self.key(name);
                 self.schema(schema, Notes::default());
             }
         }
+        self.absent = absent;
         self.in_place = in_place;
         self.raw("}");
     }
@@ -186,11 +201,7 @@ impl<'w, 'd> Writer<'w, 'd> {
     /// Whether a property does not belong to this side, by its own mark or
     /// that of the schema it refers to.
     fn is_left_out(&self, schema: &Value) -> bool {
-        let mark = match self.side {
-            Side::Input => "readOnly",
-            Side::Output => "writeOnly",
-            Side::Whole => return false,
-        };
+        let mark = self.side.mark();
         let Some(map) = schema.as_object() else {
             return false;
         };
@@ -205,13 +216,16 @@ impl<'w, 'd> Writer<'w, 'd> {
                 .is_ok_and(|target| target.get(mark) == Some(&Value::Bool(true)))
     }
 
+    /// The names in `list` that this side has. What an `allOf` asks for may be
+    /// declared by a member, and the other way round.
     pub(super) fn required(&mut self, map: &Schema, value: &Value) {
         let Some(list) = value.as_array() else { return };
-        let properties = map.get("properties").and_then(Value::as_object);
+        let mut absent = Vec::new();
+        self.collect_absent(map, 0, &mut absent);
         let mut names: Vec<&str> = Vec::new();
         for name in list.iter().filter_map(Value::as_str) {
-            let left_out =
-                properties.and_then(|all| all.get(name)).is_some_and(|schema| self.is_left_out(schema));
+            let is_absent = |held: &String| held == name;
+            let left_out = absent.iter().any(is_absent) || self.absent.iter().any(is_absent);
             if !left_out && !names.contains(&name) {
                 names.push(name);
             }
@@ -222,15 +236,33 @@ impl<'w, 'd> Writer<'w, 'd> {
         }
     }
 
-    pub(super) fn items(&mut self, value: &Value) {
+    /// The properties of `map`, and of what it is composed of, that are not of
+    /// this side.
+    fn collect_absent(&self, map: &Schema, depth: usize, absent: &mut Vec<String>) {
+        if self.side == Side::Whole || depth > MAX_COMPOSITION {
+            return;
+        }
+        for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if self.is_left_out(schema) {
+                absent.push(name.clone());
+            }
+        }
+        for member in map.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            if let Ok(Value::Object(member)) = self.definitions.refs.follow_any(member) {
+                self.collect_absent(member, depth + 1, absent);
+            }
+        }
+    }
+
+    pub(super) fn items(&mut self, map: &Schema, value: &Value) {
         match value {
             // A tuple, as drafts before 2020-12 wrote it.
-            Value::Array(_) => self.members("prefixItems", value, false),
+            Value::Array(_) => self.members(map, "prefixItems", value, false),
             _ => self.sub("items", value, false),
         }
     }
 
-    pub(super) fn members(&mut self, key: &str, value: &Value, in_place: bool) {
+    pub(super) fn members(&mut self, map: &Schema, key: &str, value: &Value, in_place: bool) {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
             return;
         };
@@ -243,12 +275,19 @@ impl<'w, 'd> Writer<'w, 'd> {
         self.raw("[");
         let before = self.in_place;
         self.in_place &= in_place;
+        let around = self.absent.len();
+        if in_place && self.side != Side::Whole {
+            let mut absent = Vec::new();
+            self.collect_absent(map, 0, &mut absent);
+            self.absent.extend(absent);
+        }
         for (index, member) in list.iter().enumerate() {
             if index > 0 {
                 self.raw(",");
             }
             self.member(key, member);
         }
+        self.absent.truncate(around);
         self.in_place = before;
         self.raw("]");
     }
@@ -278,10 +317,14 @@ impl<'w, 'd> Writer<'w, 'd> {
         }
         let before = self.in_place;
         self.in_place &= in_place;
+        let around = if in_place { None } else { Some(std::mem::take(&mut self.absent)) };
         self.key(key);
         match value {
             Value::Bool(true) => self.raw("true"),
             _ => self.schema(value, Notes::default()),
+        }
+        if let Some(around) = around {
+            self.absent = around;
         }
         self.in_place = before;
     }
@@ -301,8 +344,10 @@ impl<'w, 'd> Writer<'w, 'd> {
         self.raw("}");
     }
 
+    /// In OpenAPI 2 it is the property's name alone.
     pub(super) fn discriminator(&mut self, value: &Value) {
-        let Some(property) = value.get("propertyName").and_then(Value::as_str) else {
+        let named = value.get("propertyName").and_then(Value::as_str);
+        let Some(property) = named.or_else(|| value.as_str()) else {
             return;
         };
         self.key("discriminator");
@@ -319,7 +364,7 @@ impl<'w, 'd> Writer<'w, 'd> {
                 let reference = if target.contains(['/', '#']) {
                     target.to_owned()
                 } else {
-                    format!("#/components/schemas/{target}")
+                    format!("{}/{target}", home(self.definitions.version))
                 };
                 if let Ok(name) = self.definitions.name_of(&reference, self.side) {
                     self.key(tag);

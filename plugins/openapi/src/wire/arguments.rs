@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::base::Choice;
 use super::binding::{Binding, Body, BodyType, Parameter, Place, Shape};
+use super::next;
 use crate::seam::Failure;
 use crate::text::line;
 
@@ -18,7 +19,7 @@ impl Arguments {
     /// # Errors
     /// `invalid-arguments`, naming the argument and what is accepted.
     pub(crate) fn read(json: &str, binding: &Binding) -> Result<Self, Failure> {
-        let values = match serde_json::from_str(json) {
+        let mut values = match serde_json::from_str(json) {
             Ok(Value::Object(values)) => values,
             Ok(Value::Null) => Map::new(),
             Ok(_) => return Err(invalid("the arguments are not an object".to_owned())),
@@ -26,6 +27,13 @@ impl Arguments {
                 return Err(invalid(format!("the arguments are not valid JSON: {fault}")));
             }
         };
+        for parameter in &binding.parameters {
+            if let Some(default) = &parameter.default
+                && values.get(&parameter.argument).is_none_or(Value::is_null)
+            {
+                values.insert(parameter.argument.clone(), default.clone());
+            }
+        }
         let arguments = Self { values };
         arguments.check_names(binding)?;
         for parameter in &binding.parameters {
@@ -51,6 +59,18 @@ impl Arguments {
     /// `invalid-arguments`.
     pub(crate) fn server(&self, binding: &Binding) -> Result<Choice, Failure> {
         if binding.offers_server() { Choice::read(self.value("server")) } else { Ok(Choice::default()) }
+    }
+
+    /// The link to a next page, where one is given.
+    ///
+    /// # Errors
+    /// `invalid-arguments`, where it is no text.
+    pub(crate) fn next_link(&self, binding: &Binding) -> Result<Option<&str>, Failure> {
+        match self.value(next::ARGUMENT).filter(|_| binding.next) {
+            None => Ok(None),
+            Some(Value::String(link)) => Ok(Some(link)),
+            Some(_) => Err(invalid("the argument \"nextLink\" is not a string".to_owned())),
+        }
     }
 
     /// The media type of the body, by the argument or by default.
@@ -81,6 +101,7 @@ impl Arguments {
             accepted.extend((body.types.len() > 1).then_some("contentType"));
         }
         accepted.extend(binding.offers_server().then_some("server"));
+        accepted.extend(binding.next.then_some(next::ARGUMENT));
         let Some(unknown) = self.values.keys().find(|name| !accepted.contains(&name.as_str())) else {
             return Ok(());
         };

@@ -1,18 +1,19 @@
 //! What `index` leaves for `invoke`: compact JSON, and all that a call needs.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::seam::Failure;
 
 /// Counts up with every change that an older reader would misread.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// One operation, ready to be called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Binding {
     #[serde(rename = "v")]
     pub(crate) version: u8,
-    /// Upper case.
+    /// As it is sent.
     #[serde(rename = "m")]
     pub(crate) method: String,
     #[serde(rename = "p")]
@@ -33,16 +34,19 @@ pub(crate) struct Binding {
     /// Whether the document promises JSON.
     #[serde(rename = "j", default, skip_serializing_if = "is_false")]
     pub(crate) json: bool,
+    /// Whether a link to a next page is taken as an argument.
+    #[serde(rename = "x", default, skip_serializing_if = "is_false")]
+    pub(crate) next: bool,
     /// Scopes that the operation declares, for the message of a 403.
     #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) scopes: Vec<String>,
 }
 
 impl Binding {
-    pub(crate) fn new(method: &str) -> Self {
+    pub(crate) fn new(method: String) -> Self {
         Self {
             version: VERSION,
-            method: method.to_ascii_uppercase(),
+            method,
             path: Vec::new(),
             query: String::new(),
             servers: Vec::new(),
@@ -50,6 +54,7 @@ impl Binding {
             body: None,
             accept: String::new(),
             json: false,
+            next: false,
             scopes: Vec::new(),
         }
     }
@@ -81,7 +86,7 @@ impl Binding {
 
     /// Whether sending it twice is the same as once (RFC 9110, section 9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
-        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE" | "TRACE")
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE" | "TRACE" | "QUERY")
     }
 
     /// Whether a call may choose among servers.
@@ -142,6 +147,9 @@ pub(crate) enum Place {
     Header,
     #[serde(rename = "c")]
     Cookie,
+    /// All of the query (3.2).
+    #[serde(rename = "w")]
+    QueryString,
 }
 
 impl Place {
@@ -151,6 +159,7 @@ impl Place {
             Self::Query => "query",
             Self::Header => "header",
             Self::Cookie => "cookie",
+            Self::QueryString => "querystring",
         }
     }
 }
@@ -170,8 +179,14 @@ pub(crate) enum Style {
     Space,
     #[serde(rename = "p")]
     Pipe,
+    /// As `tsv` of OpenAPI 2.
+    #[serde(rename = "t")]
+    Tab,
     #[serde(rename = "d")]
     Deep,
+    /// As form, but nothing is encoded (3.2).
+    #[serde(rename = "c")]
+    Cookie,
 }
 
 /// Style and what modifies it.
@@ -223,6 +238,9 @@ pub(crate) struct Parameter {
     pub(crate) required: bool,
     #[serde(rename = "t", default, skip_serializing_if = "is_any")]
     pub(crate) shape: Shape,
+    /// What is sent where the argument is left out.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) default: Option<Value>,
 }
 
 fn is_any(shape: &Shape) -> bool {
@@ -254,7 +272,30 @@ pub(crate) struct BodyType {
     pub(crate) kind: BodyKind,
     /// How the fields of a form are written, where not by default.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) fields: Vec<(String, Encoding)>,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// How a field of a form, or a part, is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Field {
+    #[serde(rename = "n")]
+    pub(crate) name: String,
+    #[serde(rename = "e")]
+    pub(crate) encoding: Encoding,
+    /// Bytes: a text, or a file that the host holds.
+    #[serde(rename = "f", default, skip_serializing_if = "is_false")]
+    pub(crate) file: bool,
+    /// What a part of it calls itself.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) media_type: Option<String>,
+}
+
+impl Field {
+    /// Whether it is written as one that nothing is said of.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Encoding { style, explode, reserved, json, .. } = self.encoding;
+        !self.file && self.media_type.is_none() && style == Style::Form && explode && !reserved && !json
+    }
 }
 
 /// How a body is written.
@@ -264,6 +305,12 @@ pub(crate) enum BodyKind {
     Json,
     #[serde(rename = "f")]
     Form,
+    /// Fields, each a part of its own.
+    #[serde(rename = "m")]
+    Multipart,
+    /// An array with one JSON value a line, a string, or a file.
+    #[serde(rename = "l")]
+    Lines,
     /// A string, or a file.
     #[serde(rename = "t")]
     Text,

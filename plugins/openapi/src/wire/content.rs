@@ -10,6 +10,8 @@ pub(crate) enum Content {
     Json,
     /// One JSON value a line.
     Lines,
+    /// Server-sent events.
+    Events,
     Text,
     Binary,
 }
@@ -37,6 +39,8 @@ pub(crate) fn kind(media_type: &str) -> Content {
     ) || sub.ends_with("+json-seq")
     {
         Content::Lines
+    } else if essence == "text/event-stream" {
+        Content::Events
     } else if sub == "json"
         || sub.ends_with("+json")
         || sub == "x-json"
@@ -69,20 +73,21 @@ pub(crate) fn kind(media_type: &str) -> Content {
     }
 }
 
-/// How a request body of a media type is written; none where it can't be yet.
-pub(crate) fn body_kind(media_type: &str) -> Option<BodyKind> {
+/// How a request body of a media type is written.
+pub(crate) fn body_kind(media_type: &str) -> BodyKind {
     let essence = essence(media_type);
     if essence.starts_with("multipart/") {
-        return None;
+        return BodyKind::Multipart;
     }
     if essence == "application/x-www-form-urlencoded" {
-        return Some(BodyKind::Form);
+        return BodyKind::Form;
     }
-    Some(match kind(&essence) {
+    match kind(&essence) {
         Content::Json => BodyKind::Json,
-        Content::Text | Content::Lines => BodyKind::Text,
+        Content::Lines => BodyKind::Lines,
+        Content::Text | Content::Events => BodyKind::Text,
         Content::Binary => BodyKind::Binary,
-    })
+    }
 }
 
 /// What to send as `content-type` for a declared media type, which may be a
@@ -93,6 +98,8 @@ pub(crate) fn sendable(media_type: &str, kind: BodyKind) -> String {
         let usual = match kind {
             BodyKind::Json => "application/json",
             BodyKind::Form => "application/x-www-form-urlencoded",
+            BodyKind::Multipart => "multipart/form-data",
+            BodyKind::Lines => "application/x-ndjson",
             BodyKind::Text => "text/plain",
             BodyKind::Binary => "application/octet-stream",
         };
@@ -110,12 +117,6 @@ pub(crate) fn visible(media_type: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// Whether text in this media type is one byte a character.
-pub(crate) fn is_latin(media_type: &str) -> bool {
-    let lower = media_type.to_ascii_lowercase();
-    ["iso-8859-1", "latin1", "windows-1252"].iter().any(|charset| lower.contains(charset))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +131,8 @@ mod tests {
         assert_eq!(kind("application/atom+xml"), Content::Text);
         assert_eq!(kind("application/pdf"), Content::Binary);
         assert_eq!(kind("application/octet-stream"), Content::Binary);
-        assert_eq!(body_kind("multipart/form-data"), None);
+        assert_eq!(kind("text/event-stream;charset=utf-8"), Content::Events);
+        assert_eq!(body_kind("multipart/form-data"), BodyKind::Multipart);
         assert_eq!(sendable("a/b\r\nx: y", BodyKind::Json), "application/json");
     }
 }

@@ -62,6 +62,12 @@ impl Headers {
         self.list.iter().find(|(held, _)| held == name).map(|(_, value)| value.trim())
     }
 
+    /// All values of a header that may stand several times.
+    pub(super) fn all(&self, name: &str) -> String {
+        let values = self.list.iter().filter(|(held, _)| held == name).map(|(_, value)| value.trim());
+        values.collect::<Vec<_>>().join(", ")
+    }
+
     pub(crate) fn content_type(&self) -> &str {
         self.get("content-type").unwrap_or_default()
     }
@@ -75,7 +81,7 @@ impl Headers {
     }
 
     /// `{"status", "headers"}` with the headers a caller can use, bounded.
-    pub(crate) fn metadata(&self, status: u16) -> String {
+    pub(crate) fn metadata(&self, status: u16) -> Map<String, Value> {
         let mut kept: Map<String, Value> = Map::new();
         for (name, value) in &self.list {
             if !is_useful(name) || (kept.len() == MAX_HEADERS && !kept.contains_key(name)) {
@@ -88,7 +94,10 @@ impl Headers {
             };
             kept.insert(name.clone(), json!(line(&value, max)));
         }
-        json!({"status": status, "headers": kept}).to_string()
+        let mut metadata = Map::new();
+        metadata.insert("status".to_owned(), json!(status));
+        metadata.insert("headers".to_owned(), Value::Object(kept));
+        metadata
     }
 }
 

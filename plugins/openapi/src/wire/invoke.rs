@@ -17,10 +17,17 @@ pub fn invoke<H: Http>(call: &Call, http: &mut H) -> Result<Answer, Failure> {
     let settings = Settings::read(&call.settings)?;
     let arguments = Arguments::read(&call.arguments, &binding)?;
     let request = request::build(&binding, &arguments, &settings)?;
+    let url = request.url.clone();
     let response = http.send(request)?;
     match response.status() {
         // Nothing has changed since the caller's `If-None-Match`.
-        304 | 200..=299 => answer::read(http, &binding, response),
+        304 | 200..=299 => {
+            let mut read = answer::read(http, &binding, response)?;
+            if binding.next {
+                read.add_next(&call.arguments, &url);
+            }
+            Ok(read.into_answer())
+        }
         _ => Err(rejection::read(&binding, response)),
     }
 }

@@ -10,6 +10,10 @@ pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 const MAX_FILE_BYTES: u64 = 1 << 30;
 const CHUNK_BYTES: u32 = 256 << 10;
 const IDLE_TIMEOUT_MS: u32 = 60_000;
+/// A stream is asked this often whether it goes on.
+const STREAM_STEP_MS: u32 = 5_000;
+/// A stream that gave something and then nothing for so long has given all.
+const STREAM_SILENCE_MS: u32 = 15_000;
 /// What the host may say on its own behalf while a body is read.
 const HOSTS_OWN: [&str; 6] = ["cancelled", "denied", "timeout", "out-of-fuel", "out-of-memory", "too-large"];
 
@@ -52,6 +56,45 @@ pub(crate) fn all<H: Http>(
             Err(malformed(status, format!("the body ended after {} of {length} bytes", bytes.len())))
         }
         _ => Ok(Received::Bytes(bytes)),
+    }
+}
+
+/// Reads a stream of lines or events, which need not end by itself: up to what
+/// the sandbox takes, and until it falls silent after something came. Says why
+/// where that was not its end.
+///
+/// # Errors
+/// `upstream-malformed` where it ended early, `upstream-timeout` where nothing
+/// came at all, and the host's own failures.
+pub(crate) fn stream<R: HttpResponse>(
+    response: &mut R,
+    idempotent: bool,
+) -> Result<(Vec<u8>, Option<&'static str>), Failure> {
+    let status = response.status();
+    let mut bytes = Vec::new();
+    let mut silent_ms = 0;
+    loop {
+        let chunk = match response.read(CHUNK_BYTES, STREAM_STEP_MS) {
+            Ok(None) if bytes.is_empty() && silent_ms < IDLE_TIMEOUT_MS => None,
+            Ok(None) if bytes.is_empty() => return Err(stalled(status, 0, idempotent)),
+            Ok(None) if silent_ms >= STREAM_SILENCE_MS => return Ok((bytes, Some("the stream fell silent"))),
+            Ok(None) => None,
+            Ok(Some(chunk)) => Some(chunk),
+            Err(failure) => return Err(broken(failure, status, bytes.len() as u64)),
+        };
+        let Some(chunk) = chunk else {
+            silent_ms += STREAM_STEP_MS;
+            continue;
+        };
+        silent_ms = 0;
+        if chunk.is_empty() {
+            return Ok((bytes, None));
+        }
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_BODY_BYTES {
+            bytes.truncate(MAX_BODY_BYTES);
+            return Ok((bytes, Some("the stream is longer than is kept")));
+        }
     }
 }
 
@@ -114,21 +157,30 @@ fn chunk<R: HttpResponse>(
 ) -> Result<Vec<u8>, Failure> {
     match response.read(CHUNK_BYTES, IDLE_TIMEOUT_MS) {
         Ok(Some(chunk)) => Ok(chunk),
-        Ok(None) => Err(Failure {
-            status: Some(status),
-            retryable: idempotent,
-            ..Failure::new(
-                "upstream-timeout",
-                format!("the body stalled for {} s after {so_far} bytes", IDLE_TIMEOUT_MS / 1000),
-            )
-        }),
-        Err(failure) if HOSTS_OWN.contains(&failure.code.as_str()) || failure.code.contains("timeout") => {
-            Err(failure)
-        }
-        Err(failure) => Err(Failure {
-            retryable: failure.retryable,
-            ..malformed(status, format!("the body ended after {so_far} bytes: {}", failure.message))
-        }),
+        Ok(None) => Err(stalled(status, so_far, idempotent)),
+        Err(failure) => Err(broken(failure, status, so_far)),
+    }
+}
+
+fn stalled(status: u16, so_far: u64, idempotent: bool) -> Failure {
+    Failure {
+        status: Some(status),
+        retryable: idempotent,
+        ..Failure::new(
+            "upstream-timeout",
+            format!("the body stalled for {} s after {so_far} bytes", IDLE_TIMEOUT_MS / 1000),
+        )
+    }
+}
+
+/// What the host says while a body is read: its own, or that of the upstream.
+fn broken(failure: Failure, status: u16, so_far: u64) -> Failure {
+    if HOSTS_OWN.contains(&failure.code.as_str()) || failure.code.contains("timeout") {
+        return failure;
+    }
+    Failure {
+        retryable: failure.retryable,
+        ..malformed(status, format!("the body ended after {so_far} bytes: {}", failure.message))
     }
 }
 

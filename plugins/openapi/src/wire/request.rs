@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::arguments::{Arguments, invalid};
-use super::binding::{Binding, Encoding, Parameter, Piece, Place};
-use super::{base, body, encode, style};
+use super::binding::{Binding, Encoding, Parameter, Piece, Place, Style};
+use super::style::Escapes;
+use super::{base, body, encode, next, style};
 use crate::catalogue::parameters::is_kept_from_arguments;
 use crate::seam::{Failure, HttpRequest};
 use crate::settings::Settings;
@@ -27,7 +28,11 @@ pub(crate) fn build(
 ) -> Result<HttpRequest, Failure> {
     let base = base::choose(&binding.servers, settings, &arguments.server(binding)?)?;
     let mut url = format!("{base}{}", path(binding, arguments)?);
-    let query = query(binding, arguments, settings);
+    let query = match arguments.next_link(binding)? {
+        None => query(binding, arguments, settings),
+        Some(link) => next::query_of(link, &base)
+            .map_err(|why| invalid(format!("the argument \"nextLink\" can't be followed: {why}")))?,
+    };
     if !query.is_empty() {
         url.push('?');
         url.push_str(&query);
@@ -45,8 +50,9 @@ pub(crate) fn build(
         && let Some(value) = arguments.body().filter(|value| declared.required || !value.is_null())
     {
         let kind = arguments.body_type(declared)?;
-        chunks = body::write(kind, settings.numbered_arrays, value)?;
-        headers.push(("content-type".to_owned(), kind.media_type.clone().into_bytes()));
+        let (media_type, written) = body::write(kind, settings.numbered_arrays, value)?;
+        chunks = written;
+        headers.push(("content-type".to_owned(), media_type.into_bytes()));
     }
     Ok(HttpRequest { method: binding.method.clone(), url, headers, body: chunks })
 }
@@ -87,12 +93,23 @@ fn query(binding: &Binding, arguments: &Arguments, settings: &Settings) -> Strin
     let mut pairs = style::Pairs::new();
     for (parameter, value) in given(binding, arguments, Place::Query) {
         let indexed = settings.numbered_arrays.unwrap_or(parameter.encoding.indexed);
-        style::pairs(parameter.wire_name(), Encoding { indexed, ..parameter.encoding }, value, &mut pairs);
+        let encoding = Encoding { indexed, ..parameter.encoding };
+        style::pairs(parameter.wire_name(), encoding, Escapes::URL, value, &mut pairs);
     }
-    let given = style::query(&pairs);
-    let parts: Vec<&str> =
-        [binding.query.as_str(), given.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("&")
+    let given_pairs = style::query(&pairs);
+    let whole = given(binding, arguments, Place::QueryString)
+        .map(|(parameter, value)| whole_query(parameter, value, settings));
+    let parts = [binding.query.clone(), given_pairs].into_iter().chain(whole);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&")
+}
+
+/// A parameter that is all of the query (OpenAPI 3.2, `in: querystring`).
+fn whole_query(parameter: &Parameter, value: &Value, settings: &Settings) -> String {
+    match value {
+        value if parameter.encoding.json => encode::atom(&value.to_string()),
+        Value::Object(map) => body::form(map, &[], settings.numbered_arrays),
+        other => encode::literal(style::text(other).trim_start_matches('?')),
+    }
 }
 
 fn add_headers(
@@ -125,11 +142,19 @@ fn add_headers(
     }
     let mut cookies = style::Pairs::new();
     for (parameter, value) in given(binding, arguments, Place::Cookie) {
-        style::pairs(parameter.wire_name(), parameter.encoding, value, &mut cookies);
+        let as_is = parameter.encoding.style == Style::Cookie;
+        let escapes = if as_is { Escapes::NONE } else { Escapes::URL };
+        style::pairs(parameter.wire_name(), parameter.encoding, escapes, value, &mut cookies);
     }
     if !cookies.is_empty() {
         let line: Vec<String> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        headers.push(("cookie".to_owned(), line.join("; ").into_bytes()));
+        let line = line.join("; ");
+        if line.chars().any(char::is_control) {
+            return Err(invalid(
+                "a cookie parameter has a line break or another control character".to_owned(),
+            ));
+        }
+        headers.push(("cookie".to_owned(), line.into_bytes()));
     }
     Ok(())
 }

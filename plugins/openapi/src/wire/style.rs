@@ -60,7 +60,7 @@ pub(crate) fn path(parameter: &Parameter, value: &Value, encode: Encode) -> Opti
     Some(match style {
         Style::Label => label(explode, atoms),
         Style::Matrix => matrix(&name, explode, atoms),
-        _ => simple(explode, atoms),
+        _ => simple(explode, separator(style, Escapes::URL), atoms),
     })
 }
 
@@ -69,14 +69,28 @@ pub(crate) fn header(parameter: &Parameter, value: &Value) -> Option<String> {
     if parameter.encoding.json {
         return Some(value.to_string());
     }
-    atoms(value, str::to_owned).map(|atoms| simple(parameter.encoding.explode, atoms))
+    let Encoding { style, explode, .. } = parameter.encoding;
+    atoms(value, str::to_owned).map(|atoms| simple(explode, separator(style, Escapes::NONE), atoms))
 }
 
-fn simple(explode: bool, atoms: Atoms) -> String {
+fn simple(explode: bool, separator: &str, atoms: Atoms) -> String {
     match atoms {
         Atoms::One(text) => text,
-        Atoms::List(list) => list.join(","),
-        Atoms::Map(members) => joined(members, if explode { "=" } else { "," }, ","),
+        Atoms::List(list) => list.join(separator),
+        Atoms::Map(members) => joined(members, if explode { "=" } else { separator }, separator),
+    }
+}
+
+/// What stands between the items of an array.
+fn separator(style: Style, escapes: Escapes) -> &'static str {
+    match style {
+        Style::Space if escapes.url => "%20",
+        Style::Pipe if escapes.url => "%7C",
+        Style::Tab if escapes.url => "%09",
+        Style::Space => " ",
+        Style::Pipe => "|",
+        Style::Tab => "\t",
+        _ => ",",
     }
 }
 
@@ -110,24 +124,45 @@ fn joined(members: Vec<(String, String)>, between: &str, after: &str) -> String 
 /// Encoded pairs of a query, a cookie or a form.
 pub(crate) type Pairs = Vec<(String, String)>;
 
+/// How names and values are encoded where pairs go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Escapes {
+    url: bool,
+}
+
+impl Escapes {
+    /// In a URL, and in bodies written like one.
+    pub(crate) const URL: Self = Self { url: true };
+    /// In a part of its own, where nothing has a meaning.
+    pub(crate) const NONE: Self = Self { url: false };
+
+    fn name(self, text: &str) -> String {
+        if self.url { encode::atom(text) } else { text.to_owned() }
+    }
+
+    fn value(self, reserved: bool) -> Encode {
+        match (self.url, reserved) {
+            (false, _) => str::to_owned,
+            (true, true) => encode::reserved,
+            (true, false) => encode::atom,
+        }
+    }
+}
+
 /// Adds the pairs that a value becomes under a name.
-pub(crate) fn pairs(name: &str, encoding: Encoding, value: &Value, pairs: &mut Pairs) {
-    let encode: Encode = if encoding.reserved { encode::reserved } else { encode::atom };
+pub(crate) fn pairs(name: &str, encoding: Encoding, escapes: Escapes, value: &Value, pairs: &mut Pairs) {
+    let encode = escapes.value(encoding.reserved);
+    let name = escapes.name(name);
     if encoding.json {
         if !value.is_null() {
-            pairs.push((encode::atom(name), encode(&value.to_string())));
+            pairs.push((name, encode(&value.to_string())));
         }
         return;
     }
     if encoding.style == Style::Deep {
-        return deep(encode::atom(name), encoding.indexed, encode, value, pairs);
+        return deep(name, encoding.indexed, escapes, encode, value, pairs);
     }
-    let separator = match encoding.style {
-        Style::Space => "%20",
-        Style::Pipe => "%7C",
-        _ => ",",
-    };
-    let name = encode::atom(name);
+    let separator = separator(encoding.style, escapes);
     match atoms(value, encode) {
         None => {}
         Some(Atoms::One(text)) => pairs.push((name, text)),
@@ -141,18 +176,21 @@ pub(crate) fn pairs(name: &str, encoding: Encoding, value: &Value, pairs: &mut P
 }
 
 /// `a[b][c]=x`, to any depth. Arrays repeat their name or are numbered.
-fn deep(name: String, indexed: bool, encode: Encode, value: &Value, pairs: &mut Pairs) {
+fn deep(name: String, indexed: bool, escapes: Escapes, encode: Encode, value: &Value, pairs: &mut Pairs) {
+    let inside = |key: &str| {
+        if escapes.url { format!("{name}%5B{key}%5D") } else { format!("{name}[{key}]") }
+    };
     match value {
         Value::Null => {}
         Value::Object(map) => {
             for (key, member) in map {
-                deep(format!("{name}%5B{}%5D", encode::atom(key)), indexed, encode, member, pairs);
+                deep(inside(&escapes.name(key)), indexed, escapes, encode, member, pairs);
             }
         }
         Value::Array(list) => {
             for (index, member) in list.iter().enumerate() {
-                let name = if indexed { format!("{name}%5B{index}%5D") } else { name.clone() };
-                deep(name, indexed, encode, member, pairs);
+                let name = if indexed { inside(&index.to_string()) } else { name.clone() };
+                deep(name, indexed, escapes, encode, member, pairs);
             }
         }
         scalar => pairs.push((name, encode(&text(scalar)))),
@@ -207,6 +245,7 @@ mod tests {
                 encoding: encoding(style, explode),
                 required: true,
                 shape: Shape::Any,
+                default: None,
             };
             for (value, expected) in values().iter().zip(expected) {
                 assert_eq!(
@@ -220,7 +259,7 @@ mod tests {
 
     fn written(style: Style, explode: bool, value: &Value) -> String {
         let mut list = Pairs::new();
-        pairs("color", encoding(style, explode), value, &mut list);
+        pairs("color", encoding(style, explode), Escapes::URL, value, &mut list);
         query(&list)
     }
 
@@ -267,12 +306,14 @@ mod tests {
         pairs(
             "x",
             Encoding { indexed: true, ..encoding(Style::Deep, true) },
+            Escapes::URL,
             &json!(["a", {"b": 1}]),
             &mut list,
         );
         assert_eq!(query(&list), "x%5B0%5D=a&x%5B1%5D%5Bb%5D=1");
         let mut list = Pairs::new();
-        pairs("f", Encoding { json: true, ..encoding(Style::Form, true) }, &json!({"a": [1]}), &mut list);
+        let json_form = Encoding { json: true, ..encoding(Style::Form, true) };
+        pairs("f", json_form, Escapes::URL, &json!({"a": [1]}), &mut list);
         assert_eq!(query(&list), "f=%7B%22a%22%3A%5B1%5D%7D");
     }
 }

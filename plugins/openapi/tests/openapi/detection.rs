@@ -34,7 +34,7 @@ fn openapi_is_ours() {
     )
     .unwrap();
     assert_eq!((yaml.config.as_str(), yaml.suggested_name.as_str()), ("{\"format\":\"yaml\"}", "pets"));
-    assert!(probe(r#"{"openapi": "3.2.0", "paths": {"/a": {"get": {}}}}"#).unwrap().confidence < 95);
+    assert!(probe(r#"{"openapi": "3.3.0", "paths": {"/a": {"get": {}}}}"#).unwrap().confidence < 95);
     assert!(probe(r#"{"openapi": "3.1.0", "webhooks": {}}"#).unwrap().confidence < 95);
 }
 
@@ -45,7 +45,7 @@ fn others_are_named_or_left_to_others() {
         assert!(found.confidence < 20 && found.warnings[0].contains(part), "{found:?}");
     };
     named("<!DOCTYPE html><html></html>", "HTML");
-    named(r#"{"swagger": "2.0"}"#, "Swagger 2.0");
+    named(r#"{"swagger": "1.2"}"#, "Swagger 1.2");
     named(r#"{"asyncapi": "2.0.0"}"#, "AsyncAPI");
     named(r#"{"info": {"_postman_id": "1"}, "item": []}"#, "Postman");
     named(r#"{"kind": "discovery#restDescription"}"#, "Google");

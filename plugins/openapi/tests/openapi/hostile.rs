@@ -16,12 +16,8 @@ fn refused(body: &[u8], code: &str, part: &str) {
 fn what_is_no_document_is_named() {
     refused(b"", "document-invalid", "empty");
     refused(b"<!doctype html><html><body>Sign in</body></html>", "document-unsupported", "an HTML page");
-    refused(
-        br#"{"swagger": "2.0", "paths": {}}"#,
-        "document-unsupported",
-        "Swagger 2.0 (OpenAPI 2), which is not supported yet: convert",
-    );
-    refused(b"swagger: 2.0\npaths: {}\n", "document-unsupported", "Swagger 2.0");
+    refused(br#"{"swagger": "1.2"}"#, "document-unsupported", "Swagger 1.2, which is not read: convert");
+    refused(b"swagger: 3.0\npaths: {}\n", "document-unsupported", "Swagger 3.0");
     refused(br#"{"openapi": "4.0.0"}"#, "document-unsupported", "unknown version \"4.0.0\"");
     refused(br#"{"openapi": {"a": 1}}"#, "document-unsupported", "unknown version");
     refused(br#"{"asyncapi": "2.6.0"}"#, "document-unsupported", "AsyncAPI");

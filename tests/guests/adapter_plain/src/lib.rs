@@ -1,4 +1,4 @@
-//! The source adapter that one writes first: three tools, no document.
+//! The source adapter that one writes first: four tools, no document.
 //!
 //! An adapter is a WebAssembly component of the world `source-adapter`. It
 //! turns an API into tools (`index`) and calls into requests (`invoke`), and
@@ -9,13 +9,14 @@
 //! |---|---|
 //! | `describe` | what this adapter is, and which config a source of it takes |
 //! | `detect` | never: there is no document to recognise |
-//! | `index` | puts `echo`, `fetch` and `write` into the catalogue |
+//! | `index` | puts `echo`, `fetch`, `write` and `ask` into the catalogue |
 //! | `validate` | checks the arguments that only the adapter can check |
 //! | `invoke` | runs one tool; nothing is kept from one call to the next |
 //!
 //! Build it with `cargo build --target wasm32-wasip2 -p adapter_plain`.
 
 mod api;
+mod ask;
 mod tools;
 
 wit_bindgen::generate!({
@@ -81,6 +82,10 @@ impl Guest for Plain {
         tool.check(&arguments)?;
         let (data, is_error) = match tool {
             Tool::Echo => (arguments, false),
+            Tool::Ask => match ask::go_on(&arguments, call.resume)? {
+                ask::Step::Pause(pause) => return Ok(Outcome::Paused(pause)),
+                ask::Step::Done(answers) => (answers, false),
+            },
             Tool::Fetch | Tool::Write => {
                 let answer = api::send(tool.method(), &call.settings, &arguments)?;
                 let is_error = answer.status >= 400;

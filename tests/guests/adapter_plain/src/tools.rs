@@ -1,4 +1,4 @@
-//! The three tools.
+//! The four tools.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,12 @@ pub(crate) enum Tool {
     Fetch,
     /// POSTs to a path.
     Write,
+    /// Asks a person, twice.
+    Ask,
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 3] = [Self::Echo, Self::Fetch, Self::Write];
+    pub(crate) const ALL: [Self; 4] = [Self::Echo, Self::Fetch, Self::Write, Self::Ask];
 
     /// # Errors
     /// `unknown-tool`, as after an update that dropped one.
@@ -33,12 +35,13 @@ impl Tool {
             Self::Echo => "echo",
             Self::Fetch => "fetch",
             Self::Write => "write",
+            Self::Ask => "ask",
         }
     }
 
     pub(crate) fn method(self) -> &'static str {
         match self {
-            Self::Echo | Self::Fetch => "GET",
+            Self::Echo | Self::Fetch | Self::Ask => "GET",
             Self::Write => "POST",
         }
     }
@@ -48,6 +51,7 @@ impl Tool {
             Self::Echo => "Returns its arguments as they are.",
             Self::Fetch => "Gets a path of the API and returns the status and the body.",
             Self::Write => "Posts JSON to a path of the API and returns the status and the body.",
+            Self::Ask => "Asks a person for a title, then to visit a page, and returns both answers.",
         }
     }
 
@@ -59,6 +63,14 @@ impl Tool {
         });
         match self {
             Self::Echo => json!({ "type": "object" }),
+            Self::Ask => json!({
+                "type": "object",
+                "properties": {
+                    "page": { "type": "string", "description": "The page." },
+                    "secret": { "type": "boolean", "description": "Ask for a password instead." },
+                },
+                "additionalProperties": false,
+            }),
             Self::Fetch => json!({
                 "type": "object",
                 "properties": { "path": path },
@@ -76,7 +88,7 @@ impl Tool {
 
     fn output_schema(self) -> Option<Value> {
         match self {
-            Self::Echo => None,
+            Self::Echo | Self::Ask => None,
             Self::Fetch | Self::Write => Some(json!({
                 "type": "object",
                 "properties": { "status": { "type": "integer" }, "body": {} },
@@ -89,7 +101,7 @@ impl Tool {
     /// meaning that it also works without.
     fn auth(self) -> Vec<Vec<String>> {
         match self {
-            Self::Echo => Vec::new(),
+            Self::Echo | Self::Ask => Vec::new(),
             Self::Fetch | Self::Write => vec![vec![TOKEN.to_owned()], Vec::new()],
         }
     }
@@ -125,7 +137,7 @@ impl Tool {
     /// # Errors
     /// `invalid-arguments`, naming the argument.
     pub(crate) fn check(self, arguments: &Value) -> Result<(), Failure> {
-        if self == Self::Echo {
+        if matches!(self, Self::Echo | Self::Ask) {
             return Ok(());
         }
         match arguments["path"].as_str() {

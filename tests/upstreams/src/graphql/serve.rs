@@ -34,6 +34,9 @@ impl Shared {
 pub(super) fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
     match (request.method, request.path) {
         ("POST", "/graphql") => operation(shared, request),
+        ("GET", "/graphql") if shared.config.on_get.is_some() => {
+            Answer::text(shared.config.on_get.unwrap_or(405), "POST alone")
+        }
         ("GET", "/graphql") => {
             Answer::json(400, &json!({ "errors": [{ "message": "Must provide query string." }] }))
         }
