@@ -10,6 +10,7 @@ mod daemon;
 mod documents;
 mod durability;
 mod gate;
+mod graphql;
 mod http;
 mod identity;
 mod main_job;

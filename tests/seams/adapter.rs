@@ -14,9 +14,13 @@ use crate::fixture::{Ground, adapter, identity, runtime};
 
 /// A scope that reaches an upstream on loopback.
 pub(crate) fn reach(upstream: &Upstream) -> Scope {
-    let origin = Origin::parse(upstream.origin()).unwrap();
-    let host = HostPort::parse(upstream.origin().trim_start_matches("http://")).unwrap();
-    Scope::new("default/test".into(), vec![origin], vec![host])
+    reach_origin(upstream.origin())
+}
+
+/// A scope that reaches an origin on loopback.
+pub(crate) fn reach_origin(origin: &str) -> Scope {
+    let host = HostPort::parse(origin.trim_start_matches("http://")).unwrap();
+    Scope::new("default/test".into(), vec![Origin::parse(origin).unwrap()], vec![host])
 }
 
 pub(crate) async fn invoke(

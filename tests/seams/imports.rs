@@ -19,9 +19,11 @@ fn the_compiler_imports_nothing() {
 }
 
 #[test]
-fn the_openapi_adapter_imports_its_seam_alone() {
-    let artifact = inspect(executor_bundle::OPENAPI.bytes).unwrap();
-    let foreign: Vec<_> =
-        artifact.imports.iter().filter(|import| !import.starts_with("executor:adapter/")).collect();
-    assert!(foreign.is_empty(), "{foreign:?}");
+fn the_adapters_import_their_seam_alone() {
+    for bundled in executor_bundle::ADAPTERS {
+        let artifact = inspect(bundled.bytes).unwrap();
+        let foreign: Vec<_> =
+            artifact.imports.iter().filter(|import| !import.starts_with("executor:adapter/")).collect();
+        assert!(foreign.is_empty(), "{}: {foreign:?}", bundled.name);
+    }
 }

@@ -5,6 +5,7 @@
 mod adapter;
 mod compiler;
 mod fixture;
+mod graphql;
 mod hostile;
 mod imports;
 mod sandbox;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use executor_runtime::{Detection, Probe};
+use executor_runtime::{Detection, HostPort, Probe};
 use executor_store::ComponentRow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::asking::{may_ask, reads_by_post};
 use crate::document::{DocumentInput, Found};
 use crate::problem::{Problem, ProblemKind};
 use crate::sources::parse_hosts;
@@ -65,16 +66,22 @@ impl Workspace {
     pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
         let hosts = parse_hosts(&input.allow_hosts)?;
         let found = self.find_document(input.url.as_deref(), input.document.as_ref(), &hosts).await?;
-        let candidates = self.candidates(&found).await?;
-        Ok(candidates.into_iter().map(detection_view).collect())
+        let candidates = self.candidates(&found, &hosts).await?;
+        match found.refusal {
+            Some(refusal) if candidates.is_empty() => Err(refusal),
+            _ => Ok(candidates.into_iter().map(detection_view).collect()),
+        }
     }
 
     /// What each adapter makes of a document, surest first.
-    async fn candidates(&self, found: &Found) -> Result<Vec<Candidate>, Problem> {
+    async fn candidates(&self, found: &Found, hosts: &[HostPort]) -> Result<Vec<Candidate>, Problem> {
         let mut candidates = Vec::new();
         for component in self.store.components()? {
             let Some(kind) = component.kind.clone() else { continue };
-            match self.ask(&component, found).await {
+            if found.readable_by(&component).is_err() {
+                continue;
+            }
+            match self.ask(&component, found, hosts).await {
                 Ok(Some(detection)) => candidates.push(Candidate { component, kind, detection }),
                 Ok(None) => {}
                 Err(problem) => tracing::warn!(component = component.name, %problem, "detection failed"),
@@ -84,24 +91,43 @@ impl Workspace {
         Ok(candidates)
     }
 
-    async fn ask(&self, component: &ComponentRow, found: &Found) -> Result<Option<Detection>, Problem> {
+    async fn ask(
+        &self,
+        component: &ComponentRow,
+        found: &Found,
+        hosts: &[HostPort],
+    ) -> Result<Option<Detection>, Problem> {
         let adapter = self.adapter(&component.name).await?;
         let probe =
             Probe { status: found.status, headers: found.headers.clone(), document: found.document.clone() };
-        Ok(adapter.detect(&self.share, self.no_reach(), probe).await?)
+        let mut context = self.no_reach();
+        if reads_by_post(component) {
+            let url = found.document.url.as_deref();
+            context.scope = may_ask(component, self.index_scope(url, "{}", hosts.to_vec()));
+        }
+        Ok(adapter.detect(&self.share, context, probe).await?)
     }
 
     /// The adapter that a document is for: the one that the person named,
     /// whatever it makes of the document, else the surest.
-    pub(crate) async fn choose(&self, found: &Found, kind: Option<&str>) -> Result<Candidate, Problem> {
+    pub(crate) async fn choose(
+        &self,
+        found: &Found,
+        kind: Option<&str>,
+        hosts: &[HostPort],
+    ) -> Result<Candidate, Problem> {
         if let Some(kind) = kind {
-            return self.named(found, kind).await;
+            return self.named(found, kind, hosts).await;
         }
-        let mut candidates = self.candidates(found).await?;
+        let mut candidates = self.candidates(found, hosts).await?;
         let warnings: Vec<String> =
             candidates.iter().flat_map(|candidate| candidate.detection.warnings.clone()).collect();
         if candidates.first().is_some_and(|first| first.detection.confidence >= CONFIDENCE) {
             return Ok(candidates.swap_remove(0));
+        }
+        if let Some(refusal) = &found.refusal {
+            let refusal = refusal.clone();
+            return Err(if warnings.is_empty() { refusal } else { refusal.hint(warnings.join("; ")) });
         }
         let said = if warnings.is_empty() { found.beginning() } else { warnings.join("; ") };
         Err(Problem::new(
@@ -112,7 +138,7 @@ impl Workspace {
         .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
     }
 
-    async fn named(&self, found: &Found, kind: &str) -> Result<Candidate, Problem> {
+    async fn named(&self, found: &Found, kind: &str, hosts: &[HostPort]) -> Result<Candidate, Problem> {
         let components = self.store.components()?;
         let Some(component) = components.iter().find(|row| row.kind.as_deref() == Some(kind)) else {
             let kinds: BTreeSet<&str> = components.iter().filter_map(|row| row.kind.as_deref()).collect();
@@ -128,7 +154,8 @@ impl Workspace {
             warnings: Vec::new(),
             meta: None,
         };
-        let detection = self.ask(component, found).await?.unwrap_or_else(nothing);
+        found.readable_by(component)?;
+        let detection = self.ask(component, found, hosts).await?.unwrap_or_else(nothing);
         Ok(Candidate { component: component.clone(), kind: kind.to_owned(), detection })
     }
 }

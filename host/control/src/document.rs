@@ -36,6 +36,9 @@ pub(crate) struct Found {
     pub(crate) status: Option<u16>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) document: Document,
+    /// Why a URL gave no document, where it answered with an error. An
+    /// endpoint that takes only operations does.
+    pub(crate) refusal: Option<Problem>,
     name: Option<String>,
 }
 
@@ -81,7 +84,7 @@ impl Workspace {
             let fetched = self.fetch_once(&url, hosts, limit).await?;
             match redirect(&url, &fetched) {
                 Some(next) => url = next,
-                None => return found(&url, fetched),
+                None => return Ok(found(&url, fetched)),
             }
         }
         Err(Problem::new(
@@ -133,7 +136,7 @@ fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
         return Err(too_large(name.as_deref().unwrap_or("the document"), limit));
     }
     let document = Document { url: None, media_type: None, body };
-    Ok(Found { url: None, status: None, headers: Vec::new(), document, name })
+    Ok(Found { url: None, status: None, headers: Vec::new(), document, refusal: None, name })
 }
 
 fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
@@ -142,30 +145,31 @@ fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
         .flatten()
 }
 
-/// A fetched document, or why it is none.
-fn found(url: &Url, fetched: Fetched) -> Result<Found, Problem> {
-    if !(200..300).contains(&fetched.status) {
-        let hint = match fetched.status {
-            401 | 403 => "the document itself asks for credentials: download it, and add the file",
-            404 | 410 => "check the URL; API descriptions often lie at …/openapi.json",
-            _ => "try again, or download the document and add the file",
-        };
-        return Err(Problem::new(
-            ProblemKind::Upstream,
-            "document-unavailable",
-            format!("{url} answered {}", fetched.status),
-        )
-        .hint(hint));
-    }
+/// Why an answer is no document.
+fn refusal(url: &Url, status: u16) -> Option<Problem> {
+    let hint = match status {
+        200..=299 => return None,
+        401 | 403 => "the document itself asks for credentials: download it, and add the file",
+        404 | 410 => "check the URL; API descriptions often lie at …/openapi.json",
+        _ => "try again, or download the document and add the file",
+    };
+    let message = format!("{url} answered {status}");
+    Some(Problem::new(ProblemKind::Upstream, "document-unavailable", message).hint(hint))
+}
+
+/// What was fetched, a document or not.
+fn found(url: &Url, fetched: Fetched) -> Found {
+    let refusal = refusal(url, fetched.status);
     let media_type = fetched.header("content-type").map(str::to_owned);
     let mut shown = url.clone();
     shown.set_query(None);
     let document = Document { url: Some(shown.to_string()), media_type, body: fetched.body };
-    Ok(Found {
+    Found {
         url: Some(url.to_string()),
         status: Some(fetched.status),
         headers: fetched.headers,
         document,
+        refusal,
         name: None,
-    })
+    }
 }

@@ -9,6 +9,7 @@
 mod accounts;
 mod approvals;
 mod arguments;
+mod asking;
 mod attempts;
 mod audit;
 mod auth;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use crate::asking::may_ask;
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
@@ -207,7 +208,7 @@ impl Workspace {
         report(&progress, 0, None, "fetching the document");
         let found = self.find_document(request.url.as_deref(), request.document.as_ref(), &hosts).await?;
         report(&progress, 0, None, "finding out what it is");
-        let candidate = self.choose(&found, request.kind.as_deref()).await?;
+        let candidate = self.choose(&found, request.kind.as_deref(), &hosts).await?;
         let name = match &request.name {
             Some(name) => self.free_name(name)?,
             None => self.name_for(&candidate.detection.suggested_name)?,
@@ -279,6 +280,7 @@ impl Workspace {
         let found = self.find_document(Some(&url), None, &hosts).await?;
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
+        found.readable_by(&component)?;
         let indexed = self
             .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
             .await?;
@@ -358,14 +360,14 @@ impl Workspace {
         let adapter = self.adapter(&component.name).await?;
         let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
         let url = document.as_ref().and_then(|document| document.url.as_deref());
-        let scope = self.index_scope(url, settings, hosts);
+        let scope = may_ask(component, self.index_scope(url, settings, hosts));
         let context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
         Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
     }
 
     /// Where an index may read what its document refers to: the document's own
     /// origin, and those that the person named for it. Without a credential.
-    fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
+    pub(crate) fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
         let settings: Value = serde_json::from_str(settings).unwrap_or_default();
         let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
         let origins = url.into_iter().chain(named.filter_map(Value::as_str));

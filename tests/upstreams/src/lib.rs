@@ -6,6 +6,7 @@
 //!   with faults by request; also the binary `github-emulator`.
 //! - [`oauth`]: an authorization server, a resource that it protects and an API
 //!   with an operation for each way to authenticate.
+//! - [`graphql`]: a small GraphQL API with uploads, limits and faults.
 //! - [`plain`]: a bare HTTP/1.1 server over a socket, for what an HTTP library
 //!   would not send and for benchmarks.
 //!
@@ -14,6 +15,7 @@
 //! [`ledger`] of what arrived, for tests to assert on what went over the wire.
 
 pub mod github;
+pub mod graphql;
 pub mod ledger;
 pub mod oauth;
 mod pattern;

@@ -3,6 +3,7 @@
 mod client;
 mod control;
 mod faults;
+mod graphql;
 mod oauth;
 mod operations;
 mod plain;

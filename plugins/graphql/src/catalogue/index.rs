@@ -1,0 +1,278 @@
+//! Streams a schema's catalogue into the host.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::definitions::Definitions;
+use super::report::Report;
+use super::tool::{self, Common};
+use super::{auth, names};
+use crate::address;
+use crate::document::{self, Content, Form};
+use crate::introspect;
+use crate::schema::{Draft, Field, Schema};
+use crate::seam::{Document, Failure, FileWriter, Http, IndexRequest, Sink, Summary, Tool};
+use crate::select;
+use crate::settings::Settings;
+use crate::text::line;
+use crate::wire::binding::Operation;
+
+const MAX_BATCH_TOOLS: usize = 500;
+const MAX_BATCH_BYTES: usize = 2 << 20;
+/// Fields of one root. Schemas that are made of tables have thousands.
+const MAX_TOOLS: usize = 20_000;
+const MAX_TABLE_BYTES: usize = 24 << 20;
+
+/// What `detect` found.
+#[derive(Default, Deserialize)]
+struct Config {
+    #[serde(default)]
+    endpoint: Option<String>,
+}
+
+/// Reads the request's document, or asks its URL for the schema, and hands
+/// definitions, auth methods and tools to the sink. A fault in a field costs
+/// that field and is warned about.
+///
+/// # Errors
+/// `document-missing`, `document-invalid`, `document-unsupported`,
+/// `introspection-*`, `settings-invalid`, and what the sink answers.
+pub fn index<H: Http>(request: &IndexRequest, sink: &mut dyn Sink, http: &mut H) -> Result<Summary, Failure> {
+    let settings = Settings::read(&request.settings)?;
+    let config: Config = serde_json::from_str(&request.config).unwrap_or_default();
+    let found = source(request.document.as_ref(), &settings, &config, http)?;
+    let mut report = Report::default();
+    for note in &found.notes {
+        report.warn(sink, None, "introspection-limited", note);
+    }
+    let schema = found.draft.link();
+    for fault in &schema.faults {
+        report.warn(sink, None, "operation-incomplete", fault);
+    }
+    if found.endpoint.is_none() {
+        report.warn(sink, None, "no-endpoint", "a schema does not say where its API is: calls need the setting base_url, the URL of the GraphQL endpoint");
+    }
+    let (methods, alternatives) = auth::methods(&settings);
+    sink.put_auth_methods(methods)?;
+    let table = keep_table(&schema, http, &mut report, sink)?;
+    let common = Common {
+        endpoint: found.endpoint.as_deref(),
+        table: table.as_deref(),
+        auth: &alternatives,
+        page_size: settings.page_size,
+    };
+    let mut run = Run { schema: &schema, definitions: Definitions::new(&schema), report, sink };
+    run.warn_of_subscriptions();
+    let tools = run.tools(&common)?;
+    run.definitions()?;
+    if tools == 0 {
+        run.report.warn(
+            run.sink,
+            None,
+            "no-operations",
+            "the schema has no queries and no mutations: there is nothing to call",
+        );
+    }
+    run.report.close(run.sink);
+    Ok(summary(&schema, &found.form, found.endpoint, tools, request.document.as_ref()))
+}
+
+/// A schema, and where it is from.
+struct Found {
+    draft: Draft,
+    form: String,
+    endpoint: Option<String>,
+    notes: Vec<String>,
+}
+
+fn source<H: Http>(
+    document: Option<&Document>,
+    settings: &Settings,
+    config: &Config,
+    http: &mut H,
+) -> Result<Found, Failure> {
+    let missing = || {
+        Failure::new(
+            "document-missing",
+            "a GraphQL source needs the URL of its endpoint, or a schema in a file",
+        )
+    };
+    let document = document.ok_or_else(missing)?;
+    let content = document::read(&document.body);
+    let known = settings.endpoint.clone().or_else(|| config.endpoint.clone());
+    if let Content::Schema(draft, form) = content {
+        return Ok(Found { draft, form: form.name().to_owned(), endpoint: known, notes: Vec::new() });
+    }
+    // A document with a fault is told; anything else at a URL may be what an
+    // endpoint shows to those who ask it for a page.
+    let url = document.url.as_deref().and_then(|url| address::endpoint(url).ok());
+    let is_page = url.is_some() && !matches!(content, Content::Broken(_));
+    match known.or(url).filter(|_| is_page) {
+        Some(endpoint) => {
+            let (draft, notes) = introspect::fetch(&endpoint, http)?;
+            Ok(Found { draft, form: Form::Introspection.name().to_owned(), endpoint: Some(endpoint), notes })
+        }
+        None => document::schema(content).map(|(draft, form)| Found {
+            draft,
+            form: form.name().to_owned(),
+            endpoint: None,
+            notes: Vec::new(),
+        }),
+    }
+}
+
+/// Keeps the table that selections are checked against. All tools share it.
+fn keep_table<H: Http>(
+    schema: &Schema,
+    http: &mut H,
+    report: &mut Report,
+    sink: &mut dyn Sink,
+) -> Result<Option<String>, Failure> {
+    let table = select::write(schema);
+    if table.len() > MAX_TABLE_BYTES {
+        let message = format!(
+            "the schema is too large for `select` ({} bytes of table): default selections are sent",
+            table.len()
+        );
+        report.warn(sink, None, "too-many-operations", &message);
+        return Ok(None);
+    }
+    let mut file = http.create_file("schema.table", "text/plain")?;
+    file.append(table.as_bytes())?;
+    Ok(Some(file.finish()))
+}
+
+fn summary(
+    schema: &Schema,
+    form: &str,
+    endpoint: Option<String>,
+    tools: usize,
+    document: Option<&Document>,
+) -> Summary {
+    let described = line(schema.description.lines().next().unwrap_or_default(), 100);
+    let place = endpoint.as_deref().or_else(|| document?.url.as_deref()).and_then(address::host);
+    let title = match (described.is_empty(), place) {
+        (false, _) => Some(described),
+        (true, Some(host)) => Some(format!("GraphQL API of {host}")),
+        (true, None) => None,
+    };
+    let origins: Vec<String> = endpoint.as_deref().and_then(address::origin).into_iter().collect();
+    let meta = json!({"origins": origins, "form": form, "operations": tools, "types": schema.types.len()});
+    Summary { title, version: None, base_url: endpoint, raw_document: true, meta: Some(meta.to_string()) }
+}
+
+struct Run<'r, 's> {
+    schema: &'s Schema,
+    definitions: Definitions<'s>,
+    report: Report,
+    sink: &'r mut dyn Sink,
+}
+
+impl<'s> Run<'_, 's> {
+    fn root(&self, operation: Operation) -> &'s [Field] {
+        let name = match operation {
+            Operation::Query => &self.schema.query,
+            Operation::Mutation => &self.schema.mutation,
+        };
+        name.as_ref().and_then(|name| self.schema.get(name)).map_or(&[][..], |ty| ty.fields.as_slice())
+    }
+
+    fn warn_of_subscriptions(&mut self) {
+        let Some(root) = self.schema.subscription.as_ref().and_then(|name| self.schema.get(name)) else {
+            return;
+        };
+        let names: Vec<&str> = root.fields.iter().map(|field| field.name.as_str()).take(20).collect();
+        if !names.is_empty() {
+            let more = if root.fields.len() > names.len() { ", …" } else { "" };
+            let message = format!(
+                "{} subscriptions are left out, since a call has one answer: {}{more}",
+                root.fields.len(),
+                names.join(", ")
+            );
+            self.report.warn(self.sink, None, "subscriptions-unsupported", &message);
+        }
+    }
+
+    fn tools(&mut self, common: &Common<'_>) -> Result<usize, Failure> {
+        let total = self.root(Operation::Query).len() + self.root(Operation::Mutation).len();
+        let (mut done, mut taken, mut bytes) = (0_u64, 0, 0);
+        let mut batch: Vec<Tool> = Vec::new();
+        for operation in [Operation::Query, Operation::Mutation] {
+            let fields = self.root(operation);
+            let own: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let names = names::assign(operation.word(), &own);
+            for (field, name) in fields.iter().zip(&names).take(MAX_TOOLS) {
+                done += 1;
+                let Some(tool) = self.tool(common, operation, field, name) else { continue };
+                bytes += size_of(&tool);
+                batch.push(tool);
+                if batch.len() == MAX_BATCH_TOOLS || bytes >= MAX_BATCH_BYTES {
+                    taken += self.put(std::mem::take(&mut batch))?;
+                    bytes = 0;
+                    self.definitions()?;
+                    self.sink.progress(done, Some(total as u64), "tools");
+                }
+            }
+            if fields.len() > MAX_TOOLS {
+                let message = format!(
+                    "the schema has {} fields more than the {MAX_TOOLS} of a root that are read",
+                    fields.len() - MAX_TOOLS
+                );
+                self.report.warn(self.sink, None, "too-many-operations", &message);
+            }
+        }
+        if !batch.is_empty() {
+            taken += self.put(batch)?;
+        }
+        self.sink.progress(done, Some(total as u64), "tools");
+        Ok(taken)
+    }
+
+    fn tool(&mut self, common: &Common<'_>, operation: Operation, field: &Field, name: &str) -> Option<Tool> {
+        match tool::build(common, &mut self.definitions, operation, field, name) {
+            Ok(tool) => Some(tool),
+            Err(why) => {
+                let message = format!("{} {} is left out: {why}", operation.word(), field.name);
+                self.report.warn(self.sink, Some(name), "operation-unsupported", &message);
+                None
+            }
+        }
+    }
+
+    /// Writes what is waiting; writing may find more that is referred to.
+    fn definitions(&mut self) -> Result<(), Failure> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while let Some((name, schema, fault)) = self.definitions.take_next() {
+            if let Some(fault) = fault {
+                self.report.warn(self.sink, None, "operation-incomplete", &fault);
+            }
+            bytes += name.len() + schema.len();
+            batch.push((name, schema));
+            if batch.len() == MAX_BATCH_TOOLS || bytes >= MAX_BATCH_BYTES {
+                self.sink.put_definitions(std::mem::take(&mut batch))?;
+                bytes = 0;
+            }
+        }
+        if batch.is_empty() { Ok(()) } else { self.sink.put_definitions(batch) }
+    }
+
+    fn put(&mut self, batch: Vec<Tool>) -> Result<usize, Failure> {
+        let names: Vec<String> = batch.iter().map(|tool| tool.name.clone()).collect();
+        let refused = self.sink.put_tools(batch)?;
+        for (index, why) in &refused {
+            let name = names.get(*index as usize).map(String::as_str);
+            let message = format!("the host did not take the tool: {why}");
+            self.report.warn(self.sink, name, "tool-refused", &message);
+        }
+        Ok(names.len().saturating_sub(refused.len()))
+    }
+}
+
+fn size_of(tool: &Tool) -> usize {
+    tool.description.len()
+        + tool.input_schema.len()
+        + tool.output_schema.as_ref().map_or(0, String::len)
+        + tool.binding.len()
+        + tool.meta.as_ref().map_or(0, String::len)
+}

@@ -1,0 +1,192 @@
+//! Endpoints that are asked for their schema, and how they refuse.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, Catalog, bytes_of, failure, try_index_at};
+use executor_graphql::seam::{Failure, HttpRequest};
+
+const URL: &str = "https://api.example.com/graphql";
+
+fn ty(kind: &str, name: &str) -> Value {
+    json!({"kind": kind, "name": name, "ofType": null})
+}
+
+fn schema() -> Value {
+    json!({
+        "queryType": {"name": "Query"}, "mutationType": null, "subscriptionType": null,
+        "directives": [{"name": "shown", "locations": ["FIELD"]}],
+        "types": [
+            {"kind": "OBJECT", "name": "Query", "fields": [
+                {"name": "user", "description": "A user.", "args": [
+                    {"name": "id", "type": {"kind": "NON_NULL", "name": null, "ofType": ty("SCALAR", "ID")}, "defaultValue": null}
+                ], "type": ty("OBJECT", "User"), "isDeprecated": false},
+                {"name": "cut", "args": [], "type": {"kind": "LIST", "ofType": {"kind": "NON_NULL"}}},
+            ]},
+            {"kind": "OBJECT", "name": "User", "fields": [{"name": "id", "args": [], "type": ty("SCALAR", "ID")}]},
+            {"kind": "SCALAR", "name": "ID"},
+            {"kind": "OBJECT", "name": "__Schema", "fields": []},
+        ],
+    })
+}
+
+fn sent(request: &HttpRequest) -> String {
+    let body: Value = serde_json::from_slice(&bytes_of(request)).unwrap_or_default();
+    body["query"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Answers by the query; none: 400 with an error.
+fn server(answer: impl Fn(&str) -> Option<Value> + 'static) -> Api {
+    Api::by(move |request| {
+        let found = answer(&sent(request));
+        let (status, body) = match found {
+            Some(body) => (200, body),
+            None => (400, json!({"errors": [{"message": "Query is too complex"}]})),
+        };
+        Ok((status, "application/json".to_owned(), body.to_string().into_bytes()))
+    })
+}
+
+fn index(api: &mut Api) -> Result<Catalog, Failure> {
+    try_index_at(api, b"{\"errors\":[{\"message\":\"Must provide query string.\"}]}", Some(URL), &json!({}))
+}
+
+#[test]
+fn an_endpoint_is_asked_for_its_schema() {
+    let mut api = server(|_| Some(json!({"data": {"__schema": schema()}})));
+    let catalog = index(&mut api).unwrap();
+    assert_eq!(catalog.names(), ["query.user"]);
+    assert_eq!(catalog.codes(), ["operation-incomplete"]);
+    assert!(catalog.warnings[0].message.contains("Query.cut is left out: its type is cut off"));
+    let summary = catalog.summary.as_ref().unwrap();
+    assert_eq!(summary.base_url.as_deref(), Some(URL));
+    assert_eq!(summary.title.as_deref(), Some("GraphQL API of api.example.com"));
+    assert_eq!(api.requests.len(), 1);
+    assert!(sent(&api.requests[0]).contains("isOneOf"));
+    // The binding knows the endpoint, so no setting is needed.
+    let mut api = Api::json(200, &json!({"data": {"user": null}}));
+    catalog.call_with(&mut api, "query.user", &json!({"id": 1}), &json!({})).unwrap();
+    assert_eq!(api.requests[0].url, URL);
+}
+
+#[test]
+fn older_servers_are_asked_for_less() {
+    let mut api = server(|query| {
+        if query.contains("isOneOf") {
+            return Some(
+                json!({"errors": [{"message": "Cannot query field \"isOneOf\" on type \"__Type\"."}]}),
+            );
+        }
+        Some(json!({"data": {"__schema": schema()}}))
+    });
+    let catalog = index(&mut api).unwrap();
+    assert_eq!(api.requests.len(), 2);
+    assert_eq!(catalog.codes()[0], "introspection-limited");
+}
+
+#[test]
+fn limited_servers_are_asked_in_small_steps() {
+    let deep = |query: &str| query.matches("ofType").count() > 3;
+    let mut api = server(move |query| (!deep(query)).then(|| json!({"data": {"__schema": schema()}})));
+    index(&mut api).unwrap();
+    assert_eq!(api.requests.len(), 3);
+
+    // A type at a time, and no more than one.
+    let mut api = server(move |query| {
+        if query.contains("types { name kind }") {
+            return Some(json!({"data": {"__schema": schema()}}));
+        }
+        let one = query.matches("__type(name").count() == 1;
+        let name = query.split("name: \"").nth(1).unwrap_or_default().split('"').next().unwrap_or_default();
+        let types = schema()["types"].take();
+        let found = types.as_array().unwrap().iter().find(|ty| ty["name"] == name).cloned();
+        (one && !query.contains("__schema")).then(|| json!({"data": {"t0": found}}))
+    });
+    let catalog = index(&mut api).unwrap();
+    assert_eq!(catalog.names(), ["query.user"]);
+    assert!(catalog.warnings[0].message.contains("type by type"), "{:?}", catalog.warnings);
+    assert_eq!(api.requests.len(), 3 + 1 + 1 + 3, "three whole, the outline, a batch, three types");
+}
+
+#[test]
+fn a_server_that_takes_no_post_is_asked_by_get() {
+    let mut api = Api::by(|request| {
+        let body = json!({"data": {"__schema": schema()}}).to_string().into_bytes();
+        match request.method.as_str() {
+            "GET" => Ok((200, "application/json".to_owned(), body)),
+            _ => Ok((405, "text/plain".to_owned(), Vec::new())),
+        }
+    });
+    index(&mut api).unwrap();
+    assert!(
+        api.requests[1]
+            .url
+            .starts_with("https://api.example.com/graphql?query=query%20IntrospectionQuery%20%7B")
+    );
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let check = |status: u16, body: Value, code: &str, part: &str, requests: usize| {
+        let mut api = Api::json(status, &body);
+        let failure = index(&mut api).err().unwrap();
+        assert_eq!(failure.code, code, "{}", failure.message);
+        assert!(failure.message.contains(part), "{}", failure.message);
+        assert_eq!(api.requests.len(), requests, "{body}");
+    };
+    let error = |message: &str| json!({"errors": [{"message": message}]});
+    let apollo =
+        "GraphQL introspection is not allowed by Apollo Server, but the query contained __schema or __type.";
+    check(400, error(apollo), "introspection-disabled", "base_url", 1);
+    check(
+        200,
+        error("Field '__schema' doesn't exist on type 'Query'"),
+        "introspection-disabled",
+        "its makers",
+        1,
+    );
+    check(
+        200,
+        error("Unknown field \"__schema\" on type \"Query\"."),
+        "introspection-disabled",
+        "base_url",
+        1,
+    );
+    check(200, json!({"data": {}}), "introspection-disabled", "without an error", 1);
+    check(200, json!({"data": {"__schema": null}}), "introspection-disabled", "without an error", 1);
+    check(
+        401,
+        json!({"message": "This endpoint requires you to be authenticated."}),
+        "introspection-rejected",
+        "requires you to be authenticated",
+        1,
+    );
+    check(
+        200,
+        json!({"errors": [{"message": "x", "extensions": {"code": "UNAUTHENTICATED"}}]}),
+        "introspection-rejected",
+        "credential",
+        1,
+    );
+    check(404, json!({}), "introspection-failed", "answered 404", 1);
+    check(400, error("Query is too complex"), "introspection-failed", "Query is too complex", 4);
+    check(200, json!({"data": {"__schema": {"types": []}}}), "introspection-failed", "no types", 1);
+}
+
+#[test]
+fn pages_are_named() {
+    let mut api = Api::answering(200, "text/html", b"<!DOCTYPE html><html><form>Sign in</form></html>");
+    let failure = index(&mut api).err().unwrap();
+    assert_eq!(failure.code, "introspection-failed");
+    assert!(failure.message.contains("200 with an HTML page (a login"), "{}", failure.message);
+}
+
+#[test]
+fn a_host_that_lets_nothing_out_is_explained() {
+    let mut api =
+        Api::by(|_| Err(failure("denied-origin", "https://api.example.com is not an origin of this source")));
+    let failed = index(&mut api).err().unwrap();
+    assert_eq!(failed.code, "introspection-failed");
+    assert!(failed.message.contains("add the schema as a file"), "{}", failed.message);
+    let mut api = Api::by(|_| Err(failure("connect-failed", "refused")));
+    assert_eq!(index(&mut api).err().unwrap(), failure("connect-failed", "refused"));
+}
