@@ -91,7 +91,7 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     graph(context, &pair, &queries)
 }
 
-fn fixture(path: &str) -> Result<Vec<u8>> {
+pub(crate) fn fixture(path: &str) -> Result<Vec<u8>> {
     let path = fixtures().join(path);
     std::fs::read(&path).with_context(|| format!("{}: run `make bench`, which fetches it", path.display()))
 }
@@ -131,7 +131,7 @@ fn memory(context: &mut Context<'_>, pair: &Pair, row: &str, to_reach: f64) {
 
 /// Adds a document on our side; how long it took until its tools can be
 /// called, and how many they are.
-fn add_ours(client: &mut Client, url: &str, name: &str) -> Result<(Duration, u64)> {
+pub(crate) fn add_ours(client: &mut Client, url: &str, name: &str) -> Result<(Duration, u64)> {
     let request = json!({
         "url": url, "name": name, "allow_hosts": [host(url)], "settings": { "base_url": format!("http://{}", host(url)) },
     });

@@ -148,8 +148,17 @@ impl Daemon {
 
     /// Resident memory, in MB.
     pub(crate) fn memory_mb(&self) -> Result<f64> {
+        self.status_mb("VmRSS:")
+    }
+
+    /// The most that it ever was, in MB.
+    pub(crate) fn peak_memory_mb(&self) -> Result<f64> {
+        self.status_mb("VmHWM:")
+    }
+
+    fn status_mb(&self, name: &'static str) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("VmRSS")?;
+        let line = status.lines().find(|line| line.starts_with(name)).context(name)?;
         Ok(line.split_whitespace().nth(1).context("a number")?.parse::<f64>()? / 1024.0)
     }
 }

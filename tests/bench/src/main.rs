@@ -2,6 +2,7 @@
 //! table, JSON and a chart. Inputs vary, so that no cache of answers helps.
 //! docs/bench.md says how to read what comes out.
 
+mod authenticating;
 mod calling;
 mod catalogue;
 mod chart;
@@ -11,6 +12,7 @@ mod daemon;
 mod disk;
 mod executing;
 mod figures;
+mod giants;
 mod growth;
 mod in_process;
 mod machine;
@@ -146,8 +148,10 @@ fn measure(options: &Options, output: &Path, directory: &Path) -> Result<()> {
     executing::measure(&mut context)?;
     neighbours::measure(&mut context)?;
     calling::measure(&mut context)?;
+    authenticating::measure(&mut context)?;
     waiting::measure(&mut context)?;
     catalogue::measure(&mut context)?;
+    giants::measure(&mut context)?;
     growth::measure(&mut context)?;
 
     let figures = &context.figures;
