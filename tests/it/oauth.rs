@@ -171,7 +171,8 @@ async fn a_person_signs_in_by_the_command_line() {
     assert!(exchange.form("code_verifier").is_some_and(|verifier| verifier.len() >= 43));
     assert_eq!(exchange.header("authorization"), None, "a public client has nothing to show");
     call(&daemon, "api.items.list", &json!({})).ok();
-    assert!(daemon.run(&["connections", "check", "api"]).ok().contains("ok"));
+    let checked = daemon.run(&["connections", "check", "api"]).ok();
+    assert_eq!(checked.trim(), "ok: api.probe.me answered");
     let again = browser::open(&url).unwrap();
     let spent = browser::open(again.location.as_deref().unwrap()).unwrap();
     assert_eq!(spent.status, 404, "a state is good once: {}", spent.body);
@@ -236,6 +237,8 @@ async fn an_answer_that_was_lost_ends_the_authorization_and_asks_no_oftener() {
     assert_eq!(tokens(&emulator, "refresh_token").len(), asked, "nobody is asked again");
     let listed = daemon.run(&["connections", "list"]).ok();
     assert!(listed.contains("authorization-expired"), "{listed}");
+    let checked = daemon.run(&["connections", "check", "api"]);
+    assert!(checked.code() == 1 && checked.stdout.contains("rejected"), "{checked:?}");
     let again = json!({ "source": "api", "again": true });
     assert_eq!(authorize(&daemon, again)["status"], "connected");
     call(&daemon, "api.items.list", &json!({})).ok();

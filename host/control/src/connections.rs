@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use executor_runtime::{Credential, Origin, Renewal, Scope, Secret};
 use executor_store::{ConnectionName, ConnectionRow, SourceName, SourceRow};
@@ -22,6 +23,9 @@ use crate::workspace::Workspace;
 
 /// The name of a connection where none is given.
 pub(crate) const DEFAULT: &str = "default";
+
+/// Time to have its tokens revoked; it is removed in any case.
+const REVOKING: Duration = Duration::from_secs(10);
 
 /// A connection, without its values.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -291,7 +295,10 @@ impl Workspace {
     pub async fn remove_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
         let row = self.known_connection(source, name)?;
         let revoked = match Grant::read(row.oauth.as_deref()) {
-            Some(grant) => self.revoke(&self.known_source(source)?.allowed_hosts, &grant).await,
+            Some(grant) => {
+                let hosts = self.known_source(source)?.allowed_hosts;
+                tokio::time::timeout(REVOKING, self.revoke(&hosts, &grant)).await.unwrap_or(Some(false))
+            }
             None => None,
         };
         self.drop_connection(&row).await?;

@@ -1,16 +1,19 @@
 //! What a call would send, without sending it, and the check of a connection.
 
+use std::collections::HashSet;
+
 use executor_runtime::Capture;
+use executor_store::ConnectionRow;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::approvals::preview_view;
 use crate::caller::Caller;
-use crate::catalogue::Tool;
 use crate::connections::ConnectionCheck;
 use crate::executions::CallTool;
 use crate::invoke::preview_scope;
+use crate::oauth::{EXPIRED, Grant, of_tool};
 use crate::policies::Action;
 use crate::problem::{Problem, ProblemKind};
 use crate::resume::WAITING;
@@ -84,11 +87,13 @@ impl Workspace {
         source: &str,
         name: &str,
     ) -> Result<ConnectionCheck, Problem> {
-        self.known_connection(source, name)?;
-        let Some(tool) = self.probe(source)? else {
+        let connection = self.known_connection(source, name)?;
+        let Some(tool) = self.probe(&connection)? else {
             return Ok(ConnectionCheck {
                 status: "unchecked",
-                message: format!("{source} has no read without required arguments to try it with"),
+                message: format!(
+                    "{source} has no read without required arguments that this connection could be tried with"
+                ),
                 tool: None,
             });
         };
@@ -109,6 +114,7 @@ impl Workspace {
         let (status, message) = match (&view.error, status) {
             (None, _) => ("ok", format!("{tool} answered")),
             (Some(error), Some(401 | 403)) => ("rejected", error.message.clone()),
+            (Some(error), None) if error.code == EXPIRED => ("rejected", error.message.clone()),
             (Some(error), Some(_)) => {
                 ("ok", format!("{tool} answered, though with an error: {}", error.message))
             }
@@ -117,21 +123,31 @@ impl Workspace {
         Ok(ConnectionCheck { status, message, tool: Some(tool) })
     }
 
-    /// A read of a source that signs in and needs nothing else; one that
-    /// speaks of the signed-in user first.
-    fn probe(&self, source: &str) -> Result<Option<String>, Problem> {
-        let source = self.known_source(source)?;
+    /// A read that signs in by this connection, by scopes that it holds, and
+    /// needs nothing else; one that speaks of the signed-in user first.
+    fn probe(&self, connection: &ConnectionRow) -> Result<Option<String>, Problem> {
+        let source = &connection.source;
         let mut names = Vec::new();
-        self.store.each_tool(&source.name, &mut |tool| {
+        self.store.each_tool(source, &mut |tool| {
             if tool.read_only && !tool.deprecated && !tool.input_schema.contains("\"required\":[\"") {
-                names.push(format!("{}.{}", source.name, tool.name));
+                names.push(format!("{source}.{}", tool.name));
             }
         })?;
-        let signed_in = |path: &String| {
-            self.tool(path).is_ok_and(|tool: std::sync::Arc<Tool>| {
-                tool.row.auth.iter().any(|methods| !methods.is_empty())
-            })
-        };
+        let grant = Grant::read(connection.oauth.as_deref());
+        let held = grant.as_ref().map(|grant| (grant, self.stored_tokens(grant).unwrap_or_default().scopes));
+        let mut served = HashSet::new();
+        self.store.each_tool_auth(source, &mut |name, auth, meta| {
+            let serves = |methods: &Vec<String>| {
+                !methods.is_empty() && methods.iter().all(|id| connection.methods.contains(id))
+            };
+            let lacks = held.as_ref().is_some_and(|(grant, held)| {
+                of_tool(meta, &grant.method).iter().any(|scope| !held.contains(scope))
+            });
+            if auth.iter().any(serves) && !lacks {
+                served.insert(format!("{source}.{name}"));
+            }
+        })?;
+        let signed_in = |path: &String| served.contains(path);
         let own = |path: &&String| {
             let lower = path.to_ascii_lowercase();
             ["authenticated", "whoami", ".me", "getself", "current"].iter().any(|word| lower.contains(word))

@@ -251,9 +251,9 @@ fn render_check(check: &Value, style: Style) -> String {
         "unchecked" => style.yellow("unchecked"),
         _ => style.red(&status),
     };
-    let tool = field(check, "tool");
-    let by = if tool.is_empty() { String::new() } else { format!(" ({tool})") };
-    format!("{mark}: {}{by}", prose(check, "message"))
+    let (tool, message) = (field(check, "tool"), prose(check, "message"));
+    let by = if tool.is_empty() || message.contains(&tool) { String::new() } else { format!(" ({tool})") };
+    format!("{mark}: {message}{by}")
 }
 
 #[cfg(test)]

@@ -27,3 +27,4 @@ pub(crate) use fresh::{Refreshing, expired};
 pub(crate) use grant::{EXPIRED, Grant, Tokens};
 pub use grant::{Endpoints, Flow};
 pub(crate) use pending::Pending;
+pub(crate) use scopes::of_tool;

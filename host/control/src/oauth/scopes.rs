@@ -19,7 +19,7 @@ const SCOPES: usize = 40;
 const OFFLINE: &str = "offline_access";
 
 /// The scopes that a tool needs from a method, by its adapter's word.
-pub(super) fn of_tool(meta: Option<&str>, method: &str) -> Vec<String> {
+pub(crate) fn of_tool(meta: Option<&str>, method: &str) -> Vec<String> {
     let meta: Value = meta.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let scopes = meta.get("scopes_by_method").and_then(|by| by.get(method)).and_then(Value::as_array);
     scopes.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -38,7 +38,7 @@ impl Workspace {
     ) -> Result<Vec<String>, Problem> {
         let mut scopes = BTreeSet::new();
         if found.scopes.is_empty() {
-            self.store.each_tool_auth(source, &mut |auth, meta| {
+            self.store.each_tool_auth(source, &mut |_, auth, meta| {
                 if auth.iter().flatten().any(|id| id == method) {
                     scopes.extend(of_tool(meta, method));
                 }

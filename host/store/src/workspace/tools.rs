@@ -49,8 +49,8 @@ pub struct ToolRow {
     pub digest: Digest,
 }
 
-/// Takes a tool's alternatives of auth methods, and its `meta`.
-pub type VisitAuth<'a> = dyn FnMut(&[Vec<String>], Option<&str>) + 'a;
+/// Takes a tool's name, its alternatives of auth methods, and its `meta`.
+pub type VisitAuth<'a> = dyn FnMut(&str, &[Vec<String>], Option<&str>) + 'a;
 
 /// One way to authenticate with a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,14 +170,16 @@ impl Workspace {
     /// The database could not be read.
     pub fn each_tool_auth(&self, source: &SourceName, visit: &mut VisitAuth<'_>) -> Result<()> {
         self.read("reading how tools sign in", |connection| {
-            let sql = "SELECT auth, meta FROM tools WHERE source = (SELECT id FROM sources WHERE name = ?1)";
+            let sql =
+                "SELECT name, auth, meta FROM tools WHERE source = (SELECT id FROM sources WHERE name = ?1)";
             let mut statement = connection.prepare_cached(sql)?;
             let mut rows = statement.query([source])?;
             while let Some(row) = rows.next()? {
                 let mut columns = Columns::of(row);
+                let name: String = columns.get()?;
                 let auth: Vec<Vec<String>> = columns.json()?;
                 let meta: Option<String> = columns.get()?;
-                visit(&auth, meta.as_deref());
+                visit(&name, &auth, meta.as_deref());
             }
             Ok(())
         })
