@@ -12,6 +12,7 @@ mod durability;
 mod gate;
 mod http;
 mod identity;
+mod local;
 mod main_job;
 mod mcp;
 mod mcp_client;

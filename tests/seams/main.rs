@@ -8,3 +8,4 @@ mod fixture;
 mod hostile;
 mod imports;
 mod sandbox;
+mod stdio;

@@ -8,6 +8,7 @@ use executor_store::AuthMethodRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::commands::ENVIRONMENT;
 use crate::problem::{Problem, ProblemKind};
 
 /// One way to sign in.
@@ -111,7 +112,8 @@ impl AuthMethod {
             || (!self.config.placements.is_empty() && self.config.placements.iter().all(known));
         let plain =
             !matches!(self.kind.as_str(), "oauth2" | "openid-connect" | "aws-sigv4" | "hmac" | "mtls");
-        if placed && plain {
+        // The values of a local program go into its environment.
+        if placed && plain || self.kind == ENVIRONMENT {
             return Ok(());
         }
         Err(Problem::new(

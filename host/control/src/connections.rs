@@ -20,7 +20,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
 /// The name of a connection where none is given.
-const DEFAULT: &str = "default";
+pub(crate) const DEFAULT: &str = "default";
 
 /// A connection, without its values.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -194,6 +194,7 @@ impl Workspace {
 
     pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
         self.store.remove_connection(&row.source, &row.name).await?;
+        self.end_processes(&row.source, Some(&row.name));
         self.shared.cache.remove_tree(&format!("{}/{}", self.pool(&row.source), row.name));
         for (_, secret) in &row.variables {
             self.shared.installation.remove_secret(&self.name, secret).await?;

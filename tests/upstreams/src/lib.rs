@@ -7,6 +7,9 @@
 //! - [`plain`]: a bare HTTP/1.1 server over a socket, for what an HTTP library
 //!   would not send and for benchmarks.
 //!
+//! - the binary `stdio-emulator`, a local server that speaks lines on its
+//!   standard streams; [`program`] finds it.
+//!
 //! Each server runs on a thread of its own, so that a test may block without
 //! stopping its upstream, and ends when its handle is dropped. Both keep a
 //! [`ledger`] of what arrived, for tests to assert on what went over the wire.
@@ -15,5 +18,6 @@ pub mod github;
 pub mod ledger;
 mod pattern;
 pub mod plain;
+pub mod program;
 mod serving;
 mod wire;

@@ -5,7 +5,10 @@ use crate::once;
 use crate::writer::SyncPolicy;
 
 pub(super) const PLAN: Plan =
-    Plan { steps: &[FORMAT_1, once::TABLE], page_bytes: 8192, sync: SyncPolicy::Always };
+    Plan { steps: &[FORMAT_1, once::TABLE, COMMANDS], page_bytes: 8192, sync: SyncPolicy::Always };
+
+/// What a source that is a program of this machine runs.
+const COMMANDS: &str = "ALTER TABLE sources ADD COLUMN command TEXT;";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.
