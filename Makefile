@@ -12,7 +12,7 @@ CARGO ?= cargo
 # them is compiled, follow from what is built in one go.
 PROGRAMS := -p executor-cli -p executor-upstreams -p executor-bench
 # Test components are WebAssembly alone: there is nothing of them to link here.
-NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile
+NO_GUESTS := --exclude adapter_plain --exclude adapter_hostile --exclude adapter_stdio
 
 .PHONY: help setup components guests fixtures outside build demo run test check deny openapi bench conformance
 
@@ -29,7 +29,7 @@ components: setup ## build the first-party components
 
 guests: setup ## build the test components, as a third party would
 	@echo "== test components (plain cargo build --target wasm32-wasip2)"
-	@$(CARGO) build --quiet --release --target wasm32-wasip2 -p adapter_plain -p adapter_hostile
+	@$(CARGO) build --quiet --release --target wasm32-wasip2 -p adapter_plain -p adapter_hostile -p adapter_stdio
 
 fixtures: ## fetch the real documents that tests and demo use (pinned, checksummed)
 	@echo "== fixtures"

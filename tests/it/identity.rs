@@ -9,7 +9,7 @@ use crate::wire::{Response, Wire, next_event};
 const PASSWORD: &str = "correct horse battery";
 
 /// Somebody who signed in with a browser.
-struct Person {
+pub(crate) struct Person {
     wire: Wire,
     cookie: String,
     origin: String,
@@ -25,7 +25,7 @@ impl Person {
     }
 
     /// Somebody new, by an invitation.
-    fn join(daemon: &Daemon, organization: &str, account: &str, role: &str) -> Self {
+    pub(crate) fn join(daemon: &Daemon, organization: &str, account: &str, role: &str) -> Self {
         let secret = invite(daemon, organization, role);
         let path = format!("/v1/invitations/{secret}/accept");
         let body = json!({"account": account, "password": PASSWORD});
@@ -48,7 +48,7 @@ impl Person {
         self.send("GET", path, None)
     }
 
-    fn post(&self, path: &str, body: &Value) -> Response {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Response {
         self.send("POST", path, Some(body))
     }
 }

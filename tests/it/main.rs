@@ -13,6 +13,7 @@ mod gate;
 mod graphql;
 mod http;
 mod identity;
+mod local;
 mod main_job;
 mod mcp;
 mod mcp_client;

@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use executor_bundle::Bundled;
 use executor_runtime::{
-    Adapter, AdapterContext, BridgeHost, Call, Identity, Output, Runtime, Sandbox, Scope, Settled,
+    Adapter, AdapterContext, BridgeHost, Call, GuardProgram, Identity, Launch, Output, Runtime, Sandbox,
+    Scope, Settled,
 };
 use executor_store::{Cache, Digest, Home, Workspace, WorkspaceName};
 use futures::future::BoxFuture;
@@ -19,8 +21,15 @@ pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: std::sync::OnceLock<Runtime> = std::sync::OnceLock::new();
     RUNTIME.get_or_init(|| {
         let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compiled");
-        Runtime::new(&cache).expect("this machine runs the engine profile")
+        Runtime::new(&cache, Some(launch(Duration::from_secs(600)))).expect("this machine runs the profile")
     })
+}
+
+/// How the tests run local programs.
+pub(crate) fn launch(idle: Duration) -> Launch {
+    let guard = GuardProgram { program: env!("CARGO_BIN_EXE_guard").into(), arguments: Vec::new() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Launch { guard, environment: vec![("PATH".into(), path)], directory: "/".into(), idle }
 }
 
 pub(crate) fn identity(bundled: Bundled) -> Identity {
@@ -86,7 +95,9 @@ impl Ground {
             blobs: self.workspace.blobs(),
             cache: self.cache.clone(),
             session: "default/test/".into(),
+            local: None,
             progress: None,
+            changed: None,
             limits: None,
         }
     }

@@ -9,3 +9,4 @@ mod graphql;
 mod hostile;
 mod imports;
 mod sandbox;
+mod stdio;

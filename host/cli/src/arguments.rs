@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    accounts, audit, call, completions, component, config, connect, connections, executions, explain, mcp,
-    members, organizations, policies, resume, run, serve, sources, tokens, tools, up, version, workspaces,
+    accounts, audit, call, completions, component, config, connect, connections, executions, explain,
+    guard_process, mcp, members, organizations, policies, resume, run, serve, sources, tokens, tools, up,
+    version, workspaces,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -149,6 +150,9 @@ pub(crate) enum Command {
     Version(version::VersionArguments),
     /// Say what an error code means and what to do about it
     Explain(explain::ExplainArguments),
+    /// Stand between the daemon and a local program: how the daemon runs one
+    #[command(hide = true)]
+    GuardProcess(guard_process::GuardArguments),
 }
 
 /// The global options alone, for those that stand after a tool's path.

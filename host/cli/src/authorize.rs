@@ -81,7 +81,7 @@ impl OauthArguments {
             }
         }
         if let Some(from) = &self.client_secret {
-            let origin: Origin = credentials::origin("client_secret", from)?;
+            let origin: Origin = credentials::origin("--client-secret", "client_secret", from)?;
             choices.insert("client_secret".into(), json!(credentials::read("client_secret", &origin)?));
         }
         if !self.scope.is_empty() {

@@ -36,20 +36,33 @@ pub(crate) struct Variable {
     pub(crate) optional: bool,
 }
 
-/// Reads `VAR=-`, `VAR=@file` and `VAR=env:NAME`.
+/// Reads `VAR=-`, `VAR=@file` and `VAR=env:NAME` of `--set`.
 ///
 /// # Errors
 /// One is none of these; a value that stands there itself is refused and not
 /// repeated.
 pub(crate) fn origins(given: &[String]) -> Result<BTreeMap<String, Origin>, Failure> {
+    origins_of("--set", given)
+}
+
+/// The variables of a local program, as `--env` says where each comes from.
+///
+/// # Errors
+/// As [`origins`], and where a value can't be had.
+pub(crate) fn program_environment(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let origins = origins_of("--env", given)?;
+    origins.iter().map(|(name, origin)| Ok((name.clone(), read(name, origin)?))).collect()
+}
+
+fn origins_of(option: &str, given: &[String]) -> Result<BTreeMap<String, Origin>, Failure> {
     let mut origins = BTreeMap::new();
     for assignment in given {
         let (name, from) = assignment
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| Failure::usage("--set takes VAR=-, VAR=@FILE or VAR=env:NAME"))?;
+            .ok_or_else(|| Failure::usage(format!("{option} takes VAR=-, VAR=@FILE or VAR=env:NAME")))?;
         let name = text::line(name, 80);
-        let origin = origin(&name, from)?;
+        let origin = origin(option, &name, from)?;
         if origin == Origin::Stdin && origins.values().any(|other| *other == Origin::Stdin) {
             return Err(Failure::usage("stdin can give one value alone, and two are to be read from it"));
         }
@@ -60,16 +73,30 @@ pub(crate) fn origins(given: &[String]) -> Result<BTreeMap<String, Origin>, Fail
     Ok(origins)
 }
 
-pub(crate) fn origin(name: &str, from: &str) -> Result<Origin, Failure> {
+pub(crate) fn origin(option: &str, name: &str, from: &str) -> Result<Origin, Failure> {
     match (from, from.strip_prefix('@'), from.strip_prefix("env:")) {
         ("-", _, _) => Ok(Origin::Stdin),
         (_, Some(file), _) if !file.is_empty() => Ok(Origin::File(file.to_owned())),
         (_, _, Some(variable)) if !variable.is_empty() => Ok(Origin::Environment(variable.to_owned())),
-        _ => Err(Failure::usage(format!(
-            "the value of {name} can't be taken from the command line: other programs and the shell's history see it"
-        ))
-        .hint(format!("--set {name}=- reads it from stdin, {name}=@FILE from a file, {name}=env:NAME from the environment"))
-        .hint("without --set it is asked for on the terminal, and not shown")),
+        _ => {
+            let written = |from: &str| match option {
+                "--set" | "--env" => format!("{option} {name}={from}"),
+                _ => format!("{option} {from}"),
+            };
+            let failure = Failure::usage(format!(
+                "the value of {name} can't be taken from the command line: other programs and the shell's history see it"
+            ))
+            .hint(format!(
+                "{} reads it from stdin, {} from a file, {} from the environment",
+                written("-"),
+                written("@FILE"),
+                written("env:NAME")
+            ));
+            Err(match option {
+                "--set" => failure.hint("without --set it is asked for on the terminal, and not shown"),
+                _ => failure,
+            })
+        }
     }
 }
 
@@ -276,6 +303,9 @@ mod tests {
         let good = origins(&texts(&["a=-", "b=@f", "c=env:V"])).unwrap();
         assert_eq!(good["b"], Origin::File("f".into()));
         assert_eq!(good["c"], Origin::Environment("V".into()));
+        let failure = program_environment(&texts(&["TOKEN=ghp_supersecret"])).unwrap_err();
+        let told = format!("{}{:?}", failure.message, failure.hints);
+        assert!(!told.contains("supersecret") && told.contains("--env TOKEN=-"), "{told}");
     }
 
     fn context() -> Context {

@@ -45,6 +45,8 @@ pub(crate) struct Environment {
     pub(crate) columns: Option<usize>,
     /// `OTEL_…`: whether spans go to a collector, and to which.
     pub(crate) otel: Variables,
+    /// What local programs have of it.
+    pub(crate) programs: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
@@ -70,6 +72,7 @@ impl Environment {
             dumb_terminal: is("TERM", |value| value == "dumb"),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             otel: otel(&text),
+            programs: programs(std::env::vars_os()),
         }
     }
 
@@ -109,6 +112,19 @@ fn browser() -> Option<OsString> {
         return Some("open".into());
     }
     (set("DISPLAY").is_some() || set("WAYLAND_DISPLAY").is_some()).then(|| "xdg-open".into())
+}
+
+/// What a local program needs to find its way, and nothing that may be a
+/// secret of somebody else's.
+fn programs(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let known = ["PATH", "HOME", "LANG", "TMPDIR", "USER", "LOGNAME", "SHELL"];
+    let kept = |name: &str| known.contains(&name) || name.starts_with("LC_") || name.starts_with("XDG_");
+    let mut kept: Vec<_> = all.filter(|(name, _)| name.to_str().is_some_and(kept)).collect();
+    if !kept.iter().any(|(name, _)| name == "PATH") {
+        kept.push(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()));
+    }
+    kept.push(("TERM".into(), "dumb".into()));
+    kept
 }
 
 /// Where the home is in the user's.

@@ -52,7 +52,9 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
     if let Some(after) = command.get_after_long_help() {
         let _ = write!(text, "\n```text\n{}\n```\n", after.to_string().trim());
     }
-    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+    for subcommand in
+        command.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set())
+    {
         section(text, subcommand, &format!("{name} {}", subcommand.get_name()), (level + 1).min(4));
     }
 }

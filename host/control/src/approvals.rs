@@ -190,6 +190,11 @@ impl Session {
     /// send anything fails here: nobody is asked about it.
     async fn preview(&self, bound: &Bound, trace: &Place) -> Result<Option<RequestPreview>, ToolError> {
         let of_problem = |problem| ToolError::of_problem(&bound.tool.path, problem);
+        if bound.source.command.is_some() {
+            // It is sent lines of its protocol, which say no more than the
+            // tool's name and arguments.
+            return Ok(None);
+        }
         let scope = self.workspace.shown_scope(bound).map_err(of_problem)?;
         let mut scope = preview_scope(scope, Capture::All);
         scope.trace = trace.clone();
@@ -221,7 +226,9 @@ impl Workspace {
     /// other settings is another place.
     fn reach_digest(bound: &Bound) -> String {
         let source = &bound.source;
-        let reach = json!([source.settings, source.origins, source.allowed_hosts]);
+        let mut reach = vec![json!(source.settings), json!(source.origins), json!(source.allowed_hosts)];
+        reach.extend(source.command.as_ref().map(|command| json!(command)));
+        let reach = Value::Array(reach);
         Digest::of(reach.to_string().as_bytes()).to_string()
     }
 

@@ -8,6 +8,7 @@ use executor_store::AuthMethodRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::commands::ENVIRONMENT;
 use crate::oauth::OauthConfig;
 use crate::problem::{Problem, ProblemKind};
 
@@ -156,7 +157,8 @@ impl AuthMethod {
         let placed = matches!(self.kind.as_str(), "http-basic" | "aws-sigv4")
             || (!self.config.placements.is_empty() && self.config.placements.iter().all(known));
         let plain = !matches!(self.kind.as_str(), "hmac" | "mtls");
-        if placed && plain {
+        // The values of a local program go into its environment.
+        if placed && plain || self.kind == ENVIRONMENT {
             return Ok(());
         }
         Err(Problem::new(

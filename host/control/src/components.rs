@@ -266,7 +266,9 @@ impl Workspace {
             blobs: self.store.blobs(),
             cache: self.shared.cache.clone(),
             session: format!("{}/", self.name),
+            local: None,
             progress: None,
+            changed: None,
             limits: None,
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use executor_runtime::Runtime;
+use executor_runtime::{Launch, Runtime};
 use executor_store::{
     Cache, FIRST_ORGANIZATION, Home, HomeError, Installation, OrganizationName, WorkspaceName, WorkspaceRow,
     observe_commits,
@@ -44,6 +44,8 @@ pub struct Options {
     pub config: Settings,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// How sources that are local programs are run; none: they are not.
+    pub programs: Option<Launch>,
 }
 
 /// What the parts of the control plane share.
@@ -174,7 +176,8 @@ impl Control {
         let sessions = Sessions::load(installation.sessions()?);
         let members = Members::load(installation.memberships()?)?;
         let compiled = options.cache.unwrap_or_else(|| home.cache_directory().join("components"));
-        let runtime = Runtime::new(&compiled).map_err(|error| Problem::internal(chain(&error)))?;
+        let runtime =
+            Runtime::new(&compiled, options.programs).map_err(|error| Problem::internal(chain(&error)))?;
         let shared = Arc::new(Shared {
             cache: Cache::open(&home.cache_directory().join("sled")),
             home,
@@ -369,6 +372,7 @@ impl Control {
         for workspace in workspaces {
             workspace.close().await;
         }
+        self.shared.runtime.processes().close().await;
     }
 
     /// What happens from now on, in every workspace.

@@ -30,7 +30,7 @@ pub struct DryRunView {
     /// The connection it would use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
-    /// The request as it would be sent.
+    /// The request as it would be sent; none for a local program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
 }
@@ -57,13 +57,16 @@ impl Workspace {
         let bound = self
             .bind_call(caller, &request.path, &args, request.connection.as_deref())
             .map_err(call_problem)?;
-        let scope = preview_scope(self.shown_scope(&bound)?, Capture::All);
-        let result = self.enter_adapter(&bound, scope.clone(), None).await;
-        let captured = scope.captured();
-        if captured.is_none()
-            && let Err(error) = result
-        {
-            return Err(call_problem(error));
+        let mut captured = None;
+        if bound.source.command.is_none() {
+            let scope = preview_scope(self.shown_scope(&bound)?, Capture::All);
+            let result = self.enter_adapter(&bound, scope.clone(), None).await;
+            captured = scope.captured();
+            if captured.is_none()
+                && let Err(error) = result
+            {
+                return Err(call_problem(error));
+            }
         }
         Ok(DryRunView {
             tool: request.path,

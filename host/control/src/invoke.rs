@@ -106,8 +106,9 @@ impl Workspace {
         let of_problem = |problem| ToolError::of_problem(path, problem);
         let adapter = self.adapter(&bound.source.adapter).await.map_err(of_problem)?;
         let connection = bound.connection.as_ref().map_or("", |row| row.name.as_str());
-        let context =
-            AdapterContext { session: format!("{}/{connection}", scope.pool), scope, ..self.no_reach() };
+        let local = self.local(&bound.source, bound.connection.as_ref()).map_err(of_problem)?;
+        let session = format!("{}/{connection}", scope.pool);
+        let context = AdapterContext { session, scope, local, ..self.no_reach() };
         let call = ToolCall {
             tool: bound.tool.row.name.clone(),
             binding: bound.tool.row.binding.clone(),

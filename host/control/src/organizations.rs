@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::caller::{Caller, Capability};
-use crate::control::Control;
+use crate::control::{Control, Shared};
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::roles::Role;
@@ -206,15 +206,7 @@ impl Control {
     /// # Errors
     /// [`ProblemKind::Denied`].
     pub fn expect_runs_installation(&self, caller: &Caller) -> Result<(), Problem> {
-        if !caller.was_given(Capability::Manage) {
-            return caller.expect(Capability::Manage);
-        }
-        if self.shared().members.role(&caller.account, FIRST_ORGANIZATION) == Some(Role::Owner) {
-            return Ok(());
-        }
-        let message = format!("{} may not do this: it is for the owners of the installation", caller.account);
-        Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
-            .hint("on the daemon's machine the command line is the owner's"))
+        self.shared().expect_runs_installation(caller)
     }
 
     /// The names of the workspaces that the caller may enter, sorted.
@@ -393,6 +385,21 @@ impl Control {
         }
         tracing::info!(account = %caller.account, client = %caller.client, what, %more, "recorded");
         Ok(())
+    }
+}
+
+impl Shared {
+    /// Fails for whoever is no owner of the installation.
+    pub(crate) fn expect_runs_installation(&self, caller: &Caller) -> Result<(), Problem> {
+        if !caller.was_given(Capability::Manage) {
+            return caller.expect(Capability::Manage);
+        }
+        if self.members.role(&caller.account, FIRST_ORGANIZATION) == Some(Role::Owner) {
+            return Ok(());
+        }
+        let message = format!("{} may not do this: it is for the owners of the installation", caller.account);
+        Err(Problem::new(ProblemKind::Denied, "not-allowed", message)
+            .hint("on the daemon's machine the command line is the owner's"))
     }
 }
 

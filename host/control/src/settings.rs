@@ -69,11 +69,19 @@ pub struct LimitSettings {
     pub execute_cpu_seconds: u64,
     /// The largest document that becomes a source, in MiB.
     pub document_mib: u64,
+    /// How long a local program stays that no call needs, in seconds.
+    pub process_idle_seconds: u64,
 }
 
 impl Default for LimitSettings {
     fn default() -> Self {
-        Self { execute_memory_mib: 64, execute_wall_seconds: 300, execute_cpu_seconds: 60, document_mib: 64 }
+        Self {
+            execute_memory_mib: 64,
+            execute_wall_seconds: 300,
+            execute_cpu_seconds: 60,
+            document_mib: 64,
+            process_idle_seconds: 600,
+        }
     }
 }
 
@@ -149,6 +157,7 @@ const FIELDS: &[Field] = &[
     field("limits.execute_wall_seconds", |all| all.limits.execute_wall_seconds, 1, 24 * 3600),
     field("limits.execute_cpu_seconds", |all| all.limits.execute_cpu_seconds, 1, 24 * 3600),
     field("limits.document_mib", |all| all.limits.document_mib, 1, 256),
+    field("limits.process_idle_seconds", |all| all.limits.process_idle_seconds, 1, 24 * 3600),
     field("storage.disk_floor_mib", |all| all.storage.disk_floor_mib, 0, u64::MAX / MIB),
     field("storage.keep_days", |all| all.storage.keep_days, 1, DAYS_MAX),
     field("storage.keep_mib", |all| all.storage.keep_mib, 16, u64::MAX / MIB),
@@ -204,6 +213,11 @@ impl Settings {
             wall: Duration::from_secs(self.limits.execute_wall_seconds),
             ..Limits::sandbox()
         }
+    }
+
+    /// How long a local program stays that no call needs.
+    pub fn process_idle(&self) -> Duration {
+        Duration::from_secs(self.limits.process_idle_seconds)
     }
 
     pub(crate) fn document_bytes(&self) -> usize {

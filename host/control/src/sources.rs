@@ -15,6 +15,7 @@ use crate::asking::may_ask;
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
 use crate::document::{DocumentInput, Found};
 use crate::once::Once;
@@ -27,7 +28,7 @@ use crate::workspace::Workspace;
 const REFERENCE_ORIGINS: &str = "reference_origins";
 
 /// A source to add.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSource {
     /// A URL to fetch.
@@ -36,6 +37,14 @@ pub struct AddSource {
     /// Or a document.
     #[serde(default)]
     pub document: Option<DocumentInput>,
+    /// Or a program of the daemon's machine, which is run; for whoever runs
+    /// the installation.
+    #[serde(default)]
+    pub command: Option<CommandInput>,
+    /// What the program gets in its environment: the values of a connection
+    /// `default`. Other connections give others.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Its name; one made from the document by default.
     #[serde(default)]
     pub name: Option<String>,
@@ -103,6 +112,9 @@ pub struct SourceDetail {
     /// Where its document is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_url: Option<String>,
+    /// The program that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandView>,
 }
 
 /// Something that was left out of a source.
@@ -201,6 +213,13 @@ impl Workspace {
             return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0 });
         }
         self.shared.check_disk()?;
+        if let Some(command) = request.command.clone() {
+            return self.add_command(caller, request, command, once, progress).await;
+        }
+        if !request.environment.is_empty() {
+            return Err(Problem::invalid("an environment is for a command, and there is none")
+                .hint("the values of other sources belong to a connection: `executor connections add`"));
+        }
         let hosts = parse_hosts(&request.allow_hosts)?;
         if let Some(name) = &request.name {
             self.free_name(name)?;
@@ -243,6 +262,7 @@ impl Workspace {
             tool_count: indexed.staged.tools.len() as u64,
             warning_count: indexed.staged.warnings.len() as u64,
             meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
+            command: None,
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
@@ -261,7 +281,8 @@ impl Workspace {
         })
     }
 
-    /// Fetches a source's document again and says what changed.
+    /// Fetches a source's document, or asks its program, again and says what
+    /// changed.
     ///
     /// # Errors
     /// When it can't be had, or its adapter is gone.
@@ -272,6 +293,10 @@ impl Workspace {
         progress: ProgressSink,
     ) -> Result<SourceRefreshed, Problem> {
         let old = self.known_source(name)?;
+        if old.command.is_some() {
+            let connection = self.usual_connection(&old.name)?;
+            return self.refresh_command(caller, old, connection, progress).await;
+        }
         let url = old.document_url.clone().ok_or_else(|| {
             Problem::new(ProblemKind::Conflict, "no-document-url", format!("{name} was made from a file"))
                 .hint("remove it and add it again from the newer file")
@@ -284,8 +309,21 @@ impl Workspace {
         let indexed = self
             .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
             .await?;
+        let document = self.keep_document(&found).await?;
+        self.swap_in(caller, old, &component, indexed, Some(document)).await
+    }
+
+    /// Puts what an index found in the place of what a source had, as a whole.
+    pub(crate) async fn swap_in(
+        &self,
+        caller: &Caller,
+        old: SourceRow,
+        component: &ComponentRow,
+        indexed: Indexed,
+        document: Option<Digest>,
+    ) -> Result<SourceRefreshed, Problem> {
         // Removed meanwhile, it is not brought back.
-        self.known_source(name)?;
+        self.known_source(old.name.as_str())?;
         let before = self.tool_digests(&old.name)?;
         let changes = compare(&before, &indexed.staged);
         let named = named_origins(&indexed);
@@ -293,7 +331,7 @@ impl Workspace {
             adapter_digest: component.digest,
             title: indexed.title.clone().unwrap_or(old.title),
             version: indexed.version.clone(),
-            document: Some(self.keep_document(&found).await?),
+            document,
             tool_count: indexed.staged.tools.len() as u64,
             warning_count: indexed.staged.warnings.len() as u64,
             meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
@@ -306,8 +344,7 @@ impl Workspace {
         self.store.replace_source(row.clone(), indexed.staged, None).await?;
         self.catalogue.forget();
         let (added, removed, changed) = changes;
-        let what =
-            json!({"source": name, "added": added.len(), "removed": removed.len(), "changed": changed.len()});
+        let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
         self.record(caller, "source.refresh", what).await?;
         Ok(SourceRefreshed { source: self.source_view(&row)?, added, removed, changed, new_origins })
     }
@@ -322,6 +359,7 @@ impl Workspace {
             self.drop_connection(&connection).await?;
         }
         self.store.remove_source(&row.name).await?;
+        self.end_processes(&row.name, None);
         self.shared.cache.remove_tree(&format!("{}/", self.pool(&row.name)));
         self.catalogue.forget();
         self.shared.runtime.egress().forget(&self.pool(&row.name));
@@ -375,7 +413,7 @@ impl Workspace {
         Scope::new(format!("{}/", self.name), origins, hosts)
     }
 
-    fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
+    pub(crate) fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
         let parsed = SourceName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
         match self.store.source(&parsed)? {
             None => Ok(parsed),
@@ -392,7 +430,7 @@ impl Workspace {
 
     /// A valid name near the adapter's proposal. One that is taken is not
     /// changed silently: the person decides.
-    fn name_for(&self, proposal: &str) -> Result<SourceName, Problem> {
+    pub(crate) fn name_for(&self, proposal: &str) -> Result<SourceName, Problem> {
         let mut name: String = proposal
             .to_ascii_lowercase()
             .chars()
@@ -456,6 +494,7 @@ impl Workspace {
             connection_names: connections.map(|connection| connection.name.to_string()).collect(),
             settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
             document_url: row.document_url.clone(),
+            command: CommandView::of(row)?,
         })
     }
 
@@ -476,7 +515,7 @@ pub(crate) fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, Problem> {
     hosts.iter().map(parse).collect()
 }
 
-fn report(progress: &ProgressSink, done: u64, total: Option<u64>, what: &str) {
+pub(crate) fn report(progress: &ProgressSink, done: u64, total: Option<u64>, what: &str) {
     progress(ProgressView { done, total, what: what.to_owned() });
 }
 

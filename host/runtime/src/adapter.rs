@@ -1,9 +1,12 @@
 //! Calls source adapters: `executor:adapter/source`.
 
+mod watch;
+
 use std::sync::Arc;
 
 use executor_bindings::adapter::exports::executor::adapter::source;
 use executor_bindings::adapter::{SourceAdapter as Bindings, SourceAdapterPre};
+use executor_bindings::watch::WatchingPre;
 use executor_store::{Blobs, Cache, Staged};
 use executor_telemetry::Root;
 use executor_telemetry::spans::names;
@@ -18,11 +21,15 @@ use crate::fault::CallError;
 use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
 use crate::pause::{Pause, Resumption};
+use crate::processes::{Local, Processes};
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
 
 /// Tells how far an index is: done, total, what.
 pub type Progress = Arc<dyn Fn(u64, Option<u64>, &str) + Send + Sync>;
+
+/// Hears from a watch that its source changed: what of it.
+pub type Changed = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What one adapter call may use.
 #[derive(Clone)]
@@ -35,8 +42,12 @@ pub struct AdapterContext {
     pub cache: Cache,
     /// Whose session: workspace, source, connection.
     pub session: String,
+    /// The local program that it may speak to.
+    pub local: Option<Local>,
     /// Hears of an index's progress.
     pub progress: Option<Progress>,
+    /// Hears what a watch tells.
+    pub changed: Option<Changed>,
     /// The bounds of the call; those of its kind where none are given.
     pub limits: Option<Limits>,
 }
@@ -175,6 +186,7 @@ pub enum ToolOutcome {
 pub struct Adapter {
     identity: Identity,
     egress: Arc<Egress>,
+    processes: Arc<Processes>,
     meter: Arc<Meter>,
     pooled: Instances,
     roomy: Instances,
@@ -183,18 +195,24 @@ pub struct Adapter {
 struct Instances {
     engine: Engine,
     pre: SourceAdapterPre<Guest<AdapterSeam>>,
+    /// Where it exports that.
+    watch: Option<WatchingPre<Guest<AdapterSeam>>>,
 }
+
+/// The export that is looked for.
+const WATCH: &str = "executor:adapter/watch@0.1.0";
 
 impl Adapter {
     pub(crate) async fn load(
         loader: &Loader,
         egress: Arc<Egress>,
+        processes: Arc<Processes>,
         identity: Identity,
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
         let pooled = Instances::load(loader, loader.engines.pooled(), &identity, bytes.clone()).await?;
         let roomy = Instances::load(loader, loader.engines.roomy(), &identity, bytes).await?;
-        Ok(Self { meter: Meter::new(&identity.name), identity, egress, pooled, roomy })
+        Ok(Self { meter: Meter::new(&identity.name), identity, egress, processes, pooled, roomy })
     }
 
     /// The adapter's name and digest.
@@ -273,8 +291,13 @@ impl Adapter {
         settings: String,
         document: Option<Document>,
     ) -> Result<Indexed, AdapterError> {
-        let place = share.heavy(&context.scope.trace).await;
-        let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
+        // What a program answers comes when it comes: one that is silent keeps
+        // none of the few places for large documents.
+        let (place, usual) = match &context.local {
+            Some(_) => (share.adapter(&context.scope.trace).await, Limits::adapter_listing()),
+            None => (share.heavy(&context.scope.trace).await, Limits::adapter_index()),
+        };
+        let limits = context.limits.clone().unwrap_or(usual);
         let request =
             source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
         let (result, usage, staged) = self
@@ -345,7 +368,7 @@ impl Adapter {
         // What no execution asked for is a list of its own.
         let own = context.scope.trace.is_nowhere().then(|| Root::begin(names::ADAPTER_CALL, None, 0));
         let trace = own.as_ref().map_or_else(|| context.scope.trace.clone(), |own| own.place().clone());
-        let seam = AdapterSeam::new(self.egress.clone(), context);
+        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
         let mut store = guest::store(&instances.engine, limits, &self.meter, seam);
         let mut running = None;
         let (result, usage) = guest::call(&self.identity.name, limits, &mut store, async |store| {
@@ -379,12 +402,15 @@ impl Instances {
         bytes: Arc<[u8]>,
     ) -> Result<Self, LoadError> {
         let component = loader.component(engine, identity, World::SourceAdapter, bytes).await?;
+        let broken = |source| prepare_error(identity, source);
         let mut linker: Linker<Guest<AdapterSeam>> = Linker::new(engine);
-        let pre = seams::add_to_linker(&mut linker)
-            .and_then(|()| linker.instantiate_pre(&component))
-            .and_then(SourceAdapterPre::new)
-            .map_err(|source| prepare_error(identity, source))?;
-        Ok(Self { engine: engine.clone(), pre })
+        seams::add_to_linker(&mut linker).map_err(broken)?;
+        let pre = linker.instantiate_pre(&component).map_err(broken)?;
+        let watch = match component.get_export_index(None, WATCH) {
+            Some(_) => Some(WatchingPre::new(pre.clone()).map_err(broken)?),
+            None => None,
+        };
+        Ok(Self { engine: engine.clone(), pre: SourceAdapterPre::new(pre).map_err(broken)?, watch })
     }
 }
 

@@ -20,6 +20,7 @@ mod guest;
 pub mod limits;
 pub mod memory;
 mod pause;
+mod processes;
 mod runtime;
 mod sandbox;
 mod seams;
@@ -27,8 +28,8 @@ mod share;
 mod wasi;
 
 pub use adapter::{
-    Adapter, AdapterContext, AdapterError, AdapterFailure, AdapterInfo, Detection, Document, Indexed, Probe,
-    Progress, ToolCall, ToolOutcome, ToolResponse,
+    Adapter, AdapterContext, AdapterError, AdapterFailure, AdapterInfo, Changed, Detection, Document,
+    Indexed, Probe, Progress, ToolCall, ToolOutcome, ToolResponse,
 };
 pub use artifact::{Artifact, ArtifactError, World, inspect};
 pub use bridge::{BridgeHost, Call, History, Inputs, Output, RecordedCall, Settled, full_path};
@@ -44,6 +45,7 @@ pub use engine::Engines;
 pub use fault::{CallError, Fault, FaultKind};
 pub use guest::Usage;
 pub use pause::{Answer, Pause, Question, Resumption};
+pub use processes::{Ended, GuardProgram, Launch, Local, LocalProgram, ProcessError, Processes, guard};
 pub use runtime::{Runtime, RuntimeError};
 pub use sandbox::{Failure, Module, Run, RunEnd, RunRequest, Sandbox};
 pub use share::Share;

@@ -98,9 +98,24 @@ impl Limits {
         }
     }
 
+    /// Indexing what a local program answers, of which many may wait at once.
+    pub fn adapter_listing() -> Self {
+        Self { memory_bytes: 256 * MIB, ..Self::adapter_index() }
+    }
+
     /// `describe` and `detect`, which look and answer.
     pub fn adapter_detect() -> Self {
         Self { fuel: 20 * FUEL_PER_SECOND, wall: Duration::from_secs(30), ..Self::adapter_index() }
+    }
+
+    /// One watch, which waits for most of its time and is begun anew after it.
+    pub fn adapter_watch() -> Self {
+        Self {
+            fuel: 60 * FUEL_PER_SECOND,
+            memory_bytes: 64 * MIB,
+            wall: Duration::from_secs(3600),
+            ..Self::adapter_invoke()
+        }
     }
 
     /// Compiling the modules of one program.

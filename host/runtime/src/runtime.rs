@@ -10,6 +10,7 @@ use crate::compiler::Compiler;
 use crate::component::{Identity, LoadError, Loader};
 use crate::egress::Egress;
 use crate::engine::Engines;
+use crate::processes::{Launch, Processes};
 use crate::sandbox::Sandbox;
 
 /// Why there is no runtime.
@@ -32,19 +33,22 @@ pub enum RuntimeError {
 pub struct Runtime {
     loader: Loader,
     egress: Arc<Egress>,
+    processes: Arc<Processes>,
 }
 
 impl Runtime {
-    /// Makes the engines and opens the cache of compiled components.
+    /// Makes the engines and opens the cache of compiled components. Without
+    /// a launch no local programs are run.
     ///
     /// # Errors
     /// When the machine can't run the engine profile, or the cache directory
     /// can't be used.
-    pub fn new(cache: &Path) -> Result<Self, RuntimeError> {
+    pub fn new(cache: &Path, launch: Option<Launch>) -> Result<Self, RuntimeError> {
         let engines = Engines::new().map_err(RuntimeError::Engine)?;
         let cache = CompiledCache::open(cache)
             .map_err(|source| RuntimeError::Cache { path: cache.display().to_string(), source })?;
-        Ok(Self { loader: Loader { engines, cache }, egress: Arc::default() })
+        let processes = Arc::new(Processes::new(launch));
+        Ok(Self { loader: Loader { engines, cache }, egress: Arc::default(), processes })
     }
 
     /// Makes a JavaScript engine ready: compiled, initialised, snapshotted.
@@ -68,12 +72,17 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::sandbox`].
     pub async fn adapter(&self, identity: Identity, bytes: Arc<[u8]>) -> Result<Adapter, LoadError> {
-        Adapter::load(&self.loader, self.egress.clone(), identity, bytes).await
+        Adapter::load(&self.loader, self.egress.clone(), self.processes.clone(), identity, bytes).await
     }
 
     /// The way out to the network.
     pub fn egress(&self) -> &Arc<Egress> {
         &self.egress
+    }
+
+    /// The local programs that run.
+    pub fn processes(&self) -> &Arc<Processes> {
+        &self.processes
     }
 
     /// Forgets a component's compiled code.

@@ -14,6 +14,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const SANDBOXES: usize = 96;
 const ADAPTERS: usize = 128;
 
+/// Watches, which stay.
+const WATCHES: usize = 32;
+
 /// Indexing and compiling need much memory: few at a time.
 const HEAVY: usize = 2;
 
@@ -23,6 +26,7 @@ pub struct Share {
     sandboxes: Arc<Semaphore>,
     adapters: Arc<Semaphore>,
     heavy: Arc<Semaphore>,
+    watches: Arc<Semaphore>,
 }
 
 impl Default for Share {
@@ -31,6 +35,7 @@ impl Default for Share {
             sandboxes: Arc::new(Semaphore::new(SANDBOXES)),
             adapters: Arc::new(Semaphore::new(ADAPTERS)),
             heavy: Arc::new(Semaphore::new(HEAVY)),
+            watches: Arc::new(Semaphore::new(WATCHES)),
         }
     }
 }
@@ -46,6 +51,10 @@ impl Share {
 
     pub(crate) async fn heavy(&self, trace: &Place) -> OwnedSemaphorePermit {
         place(&self.heavy, Pool::Heavy, trace).await
+    }
+
+    pub(crate) async fn watch(&self, trace: &Place) -> OwnedSemaphorePermit {
+        place(&self.watches, Pool::Watch, trace).await
     }
 }
 

@@ -155,6 +155,7 @@ fn source(name: SourceName, tool_count: u64) -> SourceRow {
         tool_count,
         warning_count: 0,
         meta: "{}".to_owned(),
+        command: None,
         created_ms: 1,
         refreshed_ms: 1,
     }

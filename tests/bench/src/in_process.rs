@@ -87,7 +87,7 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     }
     let (options, handle) = (context.options, context.handle.clone());
     let figures = &mut context.figures;
-    let runtime = Runtime::new(&context.homes.directory().join("in-process"))?;
+    let runtime = Runtime::new(&context.homes.directory().join("in-process"), None)?;
     let quickjs = executor_bundle::QUICKJS;
     let (ready, sandbox) =
         timed(|| Ok(handle.block_on(runtime.sandbox(identity(quickjs), quickjs.bytes.into()))?))?;

@@ -10,6 +10,9 @@
 //! - [`plain`]: a bare HTTP/1.1 server over a socket, for what an HTTP library
 //!   would not send and for benchmarks.
 //!
+//! - the binary `stdio-emulator`, a local server that speaks lines on its
+//!   standard streams; [`program`] finds it.
+//!
 //! Each server runs on a thread of its own, so that a test may block without
 //! stopping its upstream, and ends when its handle is dropped. Each keeps a
 //! [`ledger`] of what arrived, for tests to assert on what went over the wire.
@@ -20,5 +23,6 @@ pub mod ledger;
 pub mod oauth;
 mod pattern;
 pub mod plain;
+pub mod program;
 mod serving;
 mod wire;

@@ -196,6 +196,10 @@ fn authorize_again(context: &Context, arguments: &AuthorizeArguments) -> Result<
 
 /// Where the values may go: shown before they are asked for.
 fn pinned(source: &Value) -> String {
+    let program = field(&source["command"], "program");
+    if !program.is_empty() {
+        return format!("The values will be given to the program {program} alone.");
+    }
     let origins: Vec<String> = list(source, "origins").iter().map(crate::view::scalar).collect();
     match origins.as_slice() {
         [] => format!("{} names no origin yet: the values go nowhere", field(source, "name")),
@@ -205,7 +209,9 @@ fn pinned(source: &Value) -> String {
 
 fn added(view: &Value, style: Style) -> String {
     let name = format!("{}/{}", field(view, "source"), field(view, "name"));
-    format!("added {}: {}, pinned to {}", style.bold(&name), joined(view, "methods"), joined(view, "origins"))
+    let origins = joined(view, "origins");
+    let pinned = if origins.is_empty() { String::new() } else { format!(", pinned to {origins}") };
+    format!("added {}: {}{pinned}", style.bold(&name), joined(view, "methods"))
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {

@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod executions;
 pub(crate) mod explain;
+pub(crate) mod guard_process;
 pub(crate) mod mcp;
 pub(crate) mod members;
 pub(crate) mod organizations;
@@ -60,5 +61,6 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Completions(arguments) => completions::run(context, &arguments),
         Command::Version(arguments) => version::run(context, &arguments),
         Command::Explain(arguments) => explain::run(context, &arguments),
+        Command::GuardProcess(arguments) => guard_process::run(&arguments),
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use executor_control::{Control, Options, SystemClock};
+use executor_control::{Control, Options, Settings, SystemClock};
+use executor_runtime::{GuardProgram, Launch};
 use executor_server::{DEFAULT_PORT, Port, Sealing, ServeOptions, Server};
 use executor_telemetry::logs::{self, Log};
 use executor_telemetry::otlp;
@@ -78,8 +79,9 @@ pub(crate) fn run(context: &Context, arguments: &ServeArguments) -> Result<Exit,
 async fn serve(context: &Context, options: ServeOptions, log: &Log) -> Result<Exit, Failure> {
     let config = settings::load(&context.home)?;
     let bounds = config.logs.bounds();
+    let programs = Some(launch(context, &config));
     let options_of_home =
-        Options { home: context.home.clone(), cache: None, config, clock: Arc::new(SystemClock) };
+        Options { home: context.home.clone(), cache: None, config, clock: Arc::new(SystemClock), programs };
     let control = Control::open(options_of_home).await.map_err(|problem| {
         let mut failure = settings::of_problem(problem);
         failure.exit = Exit::Failed;
@@ -107,6 +109,18 @@ async fn serve(context: &Context, options: ServeOptions, log: &Log) -> Result<Ex
     tracing::info!("the daemon has ended");
     context.output.say("ended");
     Ok(Exit::Ok)
+}
+
+/// How local programs are run: under this very binary, also where its file is
+/// another one by now.
+fn launch(context: &Context, config: &Settings) -> Launch {
+    let guard = GuardProgram { program: "/proc/self/exe".into(), arguments: vec!["guard-process".into()] };
+    Launch {
+        guard,
+        environment: context.environment.programs.clone(),
+        directory: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
+        idle: config.process_idle(),
+    }
 }
 
 fn bind_failure(context: &Context, error: &executor_server::ServeError) -> Failure {

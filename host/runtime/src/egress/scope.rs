@@ -228,7 +228,7 @@ impl Scope {
             .collect()
     }
 
-    pub(super) fn observe(&self, record: RequestRecord) {
+    pub(crate) fn observe(&self, record: RequestRecord) {
         if let Some(observer) = &self.observer {
             observer(record);
         }

@@ -6,6 +6,8 @@ mod catalog_sink;
 mod http;
 mod interaction;
 mod session;
+mod source_events;
+mod stdio;
 
 use std::sync::Arc;
 
@@ -17,22 +19,25 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::adapter::{AdapterContext, AdapterFailure};
 use crate::egress::{Egress, EgressError};
 use crate::guest::Guest;
+use crate::processes::Processes;
 
 /// The state of one adapter call.
 pub(crate) struct AdapterSeam {
     egress: Arc<Egress>,
+    processes: Arc<Processes>,
     context: AdapterContext,
     sink: Option<catalog_sink::Sink>,
     sent_bytes: usize,
     kept_bytes: usize,
+    processes_held: usize,
 }
 
 impl AdapterSeam {
     /// A call may write to the sink where its context hears of progress,
     /// which is where it indexes.
-    pub(crate) fn new(egress: Arc<Egress>, context: AdapterContext) -> Self {
+    pub(crate) fn new(egress: Arc<Egress>, processes: Arc<Processes>, context: AdapterContext) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
-        Self { egress, context, sink, sent_bytes: 0, kept_bytes: 0 }
+        Self { egress, processes, context, sink, sent_bytes: 0, kept_bytes: 0, processes_held: 0 }
     }
 
     /// Where the spans of its requests go.
@@ -52,6 +57,8 @@ pub(crate) fn add_to_linker(linker: &mut Linker<Guest<AdapterSeam>>) -> wasmtime
     wit::http::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
     wit::catalog_sink::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
     wit::session::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::stdio::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
+    wit::source_events::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)?;
     wit::interaction::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
 }
 

@@ -27,6 +27,7 @@ async fn daemon() -> Daemon {
         cache: None,
         config: Settings::default(),
         clock: Arc::new(SystemClock),
+        programs: None,
     };
     let control = Control::open(options).await.unwrap();
     let (stop, stopping) = watch::channel(false);

@@ -5,10 +5,13 @@ use crate::once;
 use crate::writer::SyncPolicy;
 
 pub(super) const PLAN: Plan =
-    Plan { steps: &[FORMAT_1, once::TABLE, OAUTH], page_bytes: 8192, sync: SyncPolicy::Always };
+    Plan { steps: &[FORMAT_1, once::TABLE, OAUTH, COMMANDS], page_bytes: 8192, sync: SyncPolicy::Always };
 
 /// What a person authorized a connection for.
 const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
+
+/// What a source that is a program of this machine runs.
+const COMMANDS: &str = "ALTER TABLE sources ADD COLUMN command TEXT;";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

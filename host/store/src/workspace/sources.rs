@@ -48,6 +48,8 @@ pub struct SourceRow {
     pub warning_count: u64,
     /// Anything else that its adapter said, as JSON.
     pub meta: String,
+    /// The program that it is, as JSON; none: it is reached over the network.
+    pub command: Option<String>,
     /// When it was added.
     pub created_ms: i64,
     /// When it was indexed last.
@@ -80,7 +82,7 @@ impl Workspace {
         self.read("listing sources", |connection| {
             let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                 document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                warning_count, meta, created_ms, refreshed_ms FROM sources ORDER BY name";
+                warning_count, meta, created_ms, refreshed_ms, command FROM sources ORDER BY name";
             sql::all(connection, sql, [], read_row)
         })
     }
@@ -94,7 +96,7 @@ impl Workspace {
             self.read("reading a source", |connection| {
                 let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                     document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                    warning_count, meta, created_ms, refreshed_ms FROM sources WHERE name = ?1";
+                    warning_count, meta, created_ms, refreshed_ms, command FROM sources WHERE name = ?1";
                 sql::first(connection, sql, [name], read_row)
             })
         };
@@ -121,9 +123,9 @@ impl Workspace {
 fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fault> {
     let sql = "INSERT INTO sources (name, kind, adapter, adapter_digest, title, version, config,
         settings, document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-        warning_count, meta, created_ms, refreshed_ms)
+        warning_count, meta, created_ms, refreshed_ms, command)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-        ?19)
+        ?19, ?20)
         ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, adapter = excluded.adapter,
         adapter_digest = excluded.adapter_digest, title = excluded.title,
         version = excluded.version, config = excluded.config, settings = excluded.settings,
@@ -132,7 +134,7 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
         allowed_hosts = excluded.allowed_hosts, trusted = excluded.trusted,
         tool_count = excluded.tool_count, warning_count = excluded.warning_count,
         meta = excluded.meta, created_ms = excluded.created_ms,
-        refreshed_ms = excluded.refreshed_ms";
+        refreshed_ms = excluded.refreshed_ms, command = excluded.command";
     let params = params![
         row.name,
         row.kind,
@@ -153,6 +155,7 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
         row.meta,
         row.created_ms,
         row.refreshed_ms,
+        row.command,
     ];
     sql::execute(connection, sql, params)?;
     number(connection, &row.name)
@@ -186,5 +189,6 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<SourceRow, Fault> 
         meta: row.get()?,
         created_ms: row.get()?,
         refreshed_ms: row.get()?,
+        command: row.get()?,
     })
 }

@@ -32,6 +32,7 @@ fn source(name: &str, version: &str) -> SourceRow {
         tool_count: 2,
         warning_count: 1,
         meta: "{}".to_owned(),
+        command: (name == "local").then(|| "{\"program\":\"server\"}".to_owned()),
         created_ms: 5,
         refreshed_ms: 6,
     }
@@ -104,6 +105,10 @@ async fn a_source_comes_back_with_all_that_was_staged() {
     let github = source_name("github");
     assert_eq!(workspace.sources().unwrap(), std::slice::from_ref(&row));
     assert_eq!(workspace.source(&github).unwrap(), Some(row));
+    let local = source("local", "1");
+    assert!(local.command.is_some());
+    workspace.replace_source(local.clone(), Staged::default(), None).await.unwrap();
+    assert_eq!(workspace.source(&local.name).unwrap(), Some(local));
     let found = workspace.tool(&github, "issues.create").unwrap();
     assert_eq!(found.as_ref(), Some(&staged.tools[0]));
     assert_eq!(workspace.tool(&github, "issues").unwrap(), None);

@@ -35,7 +35,7 @@ pub struct Guests {
     compile: Histograms<Component>,
     loads_cached: Counter,
     loads_compiled: Counter,
-    pools: [PoolMetrics; 3],
+    pools: [PoolMetrics; 4],
 }
 
 /// One component's metrics. What runs it holds this.
@@ -60,6 +60,8 @@ pub enum Pool {
     Adapter,
     /// Indexing.
     Heavy,
+    /// Adapters that listen.
+    Watch,
 }
 
 /// Waiting for one kind of place.
@@ -170,14 +172,14 @@ impl Guests {
     }
 }
 
-fn pools(registry: &mut Registry) -> [PoolMetrics; 3] {
+fn pools(registry: &mut Registry) -> [PoolMetrics; 4] {
     let waits: Family<PoolLabel, Counter> = Family::default();
     registry.register("pool_waits", "Guests that had to wait for a place", waits.clone());
     let waiting: Family<PoolLabel, Gauge> = Family::default();
     registry.register("pool_waiting", "Guests that wait for a place now", waiting.clone());
     let wait: Histograms<PoolLabel> = histograms(&SLOW_SECONDS);
     registry.register("pool_wait_seconds", "How long those waited that had to", wait.clone());
-    ["sandbox", "adapter", "heavy"].map(|pool| {
+    ["sandbox", "adapter", "heavy", "watch"].map(|pool| {
         let label = PoolLabel { pool };
         PoolMetrics {
             waits: waits.get_or_create_owned(&label),
