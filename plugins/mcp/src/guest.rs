@@ -85,8 +85,8 @@ impl exported::Guest for Component {
 }
 
 impl watch::Guest for Component {
-    fn run(config: types::Json, settings: types::Json) -> Result<(), types::Failure> {
-        Ok(crate::source::run(&config, &settings, &Host)?)
+    fn run(subject: watch::Subject) -> Result<(), types::Failure> {
+        Ok(crate::source::run(&subject.config, &Host)?)
     }
 }
 

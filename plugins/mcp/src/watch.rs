@@ -1,5 +1,7 @@
 //! Hears of changes as long as a connection is in use.
 
+use std::convert::Infallible;
+
 use crate::catalogue::list;
 use crate::client::{Ask, Client, Failed, Offers, Way, failure};
 use crate::config::{self, Era};
@@ -20,23 +22,22 @@ const OPEN_MS: u32 = 30_000;
 /// A list is looked at again no sooner, and no later, than this.
 const MIN_TTL_MS: u64 = 60_000;
 const MAX_TTL_MS: u64 = 86_400_000;
+/// The longest sleep at once.
+const MAX_SLEEP_MS: u64 = 3_600_000;
 /// How long a question that comes while no call is under way waits for one.
 const QUESTION_MS: u64 = 3_000;
 
-/// Listens until the host ends it, or there is nothing to hear.
+/// Listens until the host ends it.
 ///
 /// # Errors
 /// `invalid-config`, and what the server was lost by after some attempts.
-pub fn run(config: &str, _settings: &str, world: &dyn World) -> Result<(), Failure> {
+pub fn run(config: &str, world: &dyn World) -> Result<(), Failure> {
     let endpoint = config::read(config, None)?;
     let mut failures = 0;
     loop {
         let mut client = Client::learning(world, endpoint.clone());
         let begun = world.ticks_ms();
-        let lost = match watch(&mut client) {
-            Ok(()) => return Ok(()),
-            Err(lost) => lost,
-        };
+        let Err(lost) = watch(&mut client);
         if matches!(lost, Lost::SessionGone) {
             client.forget();
         }
@@ -49,8 +50,8 @@ pub fn run(config: &str, _settings: &str, world: &dyn World) -> Result<(), Failu
     }
 }
 
-/// One stream. Ok: there is nothing that this server would tell.
-fn watch(client: &mut Client<'_>) -> Result<(), Lost> {
+/// One stream, until it is lost.
+fn watch(client: &mut Client<'_>) -> Result<Infallible, Lost> {
     client.connect()?;
     let peer = client.peer().cloned();
     let offers = peer.as_ref().and_then(|peer| peer.offers);
@@ -81,7 +82,7 @@ fn watch(client: &mut Client<'_>) -> Result<(), Lost> {
                 Err(lost) => Err(lost),
             }
         }
-        None => Ok(()),
+        None => Err(Lost::Silent),
     }
 }
 
@@ -138,12 +139,13 @@ impl Clock {
         }
     }
 
-    fn run(&mut self, world: &dyn World) -> Result<(), Lost> {
-        while self.every_ms.is_some() {
-            world.sleep_ms(self.due.saturating_sub(world.ticks_ms()).max(1));
+    /// Does nothing else. A server that tells nothing and whose list does not
+    /// become stale is left alone: to end would be to be begun anew.
+    fn run(&mut self, world: &dyn World) -> Result<Infallible, Lost> {
+        loop {
+            world.sleep_ms(self.due.saturating_sub(world.ticks_ms()).clamp(1, MAX_SLEEP_MS));
             self.tick(world);
         }
-        Ok(())
     }
 }
 
@@ -165,7 +167,7 @@ impl Heard<'_> {
 
     /// A stream of HTTP. Requests on it are answered by nobody: those of a
     /// call come on the call's own.
-    fn stream(&mut self, mut stream: Box<dyn HttpResponse>) -> Result<(), Lost> {
+    fn stream(&mut self, mut stream: Box<dyn HttpResponse>) -> Result<Infallible, Lost> {
         let mut events = Events::default();
         loop {
             self.clock.tick(self.world);
@@ -181,7 +183,10 @@ impl Heard<'_> {
                     match message {
                         Message::Notification { method, .. } => self.notification(&method),
                         // The end of a subscription, or its refusal.
-                        Message::Response { outcome, .. } => return ended(outcome.err()),
+                        Message::Response { outcome: Err(error), .. } if error.code == -32_601 => {
+                            return Clock::none().run(self.world);
+                        }
+                        Message::Response { outcome, .. } => return Err(ended(outcome.err())),
                         Message::Request { .. } => {}
                     }
                 }
@@ -189,7 +194,7 @@ impl Heard<'_> {
         }
     }
 
-    fn old(&mut self, old: &mut Old<'_>) -> Result<(), Lost> {
+    fn old(&mut self, old: &mut Old<'_>) -> Result<Infallible, Lost> {
         let world = self.world;
         loop {
             self.clock.tick(world);
@@ -213,7 +218,7 @@ impl Heard<'_> {
     /// The lines of a process. What a server asks is for the call that it asks
     /// it for; what no call takes is answered here, so that it does not wait
     /// for ever.
-    fn process(&mut self, lines: &mut Lines, ask: Option<&rpc::Request>) -> Result<(), Lost> {
+    fn process(&mut self, lines: &mut Lines, ask: Option<&rpc::Request>) -> Result<Infallible, Lost> {
         let world = self.world;
         let own = ask.map(|request| request.id.to_string());
         if let Some(request) = ask {
@@ -231,7 +236,7 @@ impl Heard<'_> {
                 continue;
             }
             let step = if open.is_empty() { STEP_MS } else { 500 };
-            let Some(text) = lines.process.read_line(step).map_err(Lost::Broken)? else { continue };
+            let Some(text) = lines.read(step)? else { continue };
             for message in rpc::parse(&text).into_iter().flatten() {
                 match message {
                     Message::Notification { method, .. } => self.notification(&method),
@@ -244,7 +249,7 @@ impl Heard<'_> {
                     Message::Response { id, outcome: Err(error) }
                         if id.is_some() && id == own && error.code != -32_601 =>
                     {
-                        return ended(Some(error));
+                        return Err(ended(Some(error)));
                     }
                     _ => {}
                 }
@@ -253,10 +258,9 @@ impl Heard<'_> {
     }
 }
 
-fn ended(error: Option<rpc::RpcError>) -> Result<(), Lost> {
-    match error {
-        Some(error) if error.code == -32_601 => Ok(()),
-        Some(error) => Err(Lost::Broken(Failure::new("upstream-error", error.message))),
-        None => Err(Lost::Broken(Failure::passing("connection-lost", "the server ended the subscription"))),
-    }
+fn ended(error: Option<rpc::RpcError>) -> Lost {
+    Lost::Broken(match error {
+        Some(error) => Failure::new("upstream-error", error.message),
+        None => Failure::passing("connection-lost", "the server ended the subscription"),
+    })
 }

@@ -47,16 +47,9 @@ impl Lines {
         ear: &mut Ear<'_>,
     ) -> Result<Answered, Lost> {
         let own = request.id.to_string();
-        let generation = self.process.generation();
-        self.process.write_line(&request.text).map_err(Lost::Unsent)?;
+        self.tell(&request.text)?;
         while let Some(step) = wait.step_ms() {
-            let Some(text) = self.process.read_line(step).map_err(Lost::Broken)? else {
-                if self.process.generation() != generation {
-                    let message = "the server's process was restarted before it answered";
-                    return Err(Lost::Broken(Failure::passing("connection-lost", message)));
-                }
-                continue;
-            };
+            let Some(text) = self.read(step)? else { continue };
             let Some(messages) = rpc::parse(&text) else {
                 self.noise.add(&text);
                 continue;
@@ -89,6 +82,19 @@ impl Lines {
 
     /// Says something that has no answer.
     pub(crate) fn tell(&mut self, text: &str) -> Result<(), Lost> {
-        self.process.write_line(text).map_err(Lost::Unsent)
+        self.process.write_line(text).map_err(|failure| match failure.code.as_str() {
+            // It may have read the line before it ended or stopped to read.
+            "process-failed" | "timeout" => Lost::Broken(failure),
+            _ => Lost::Unsent(failure),
+        })
+    }
+
+    /// The next line; none after so many milliseconds, and in place of lines
+    /// that were lost since nobody read them in time.
+    pub(crate) fn read(&mut self, ms: u32) -> Result<Option<String>, Lost> {
+        match self.process.read_line(ms) {
+            Err(failure) if failure.code == "lines-lost" => Ok(None),
+            result => result.map_err(Lost::Broken),
+        }
     }
 }

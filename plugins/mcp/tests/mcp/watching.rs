@@ -10,9 +10,9 @@ use crate::host::*;
 use crate::support::*;
 
 /// Runs a watch until it ends or the host ends it; none: the host did.
-fn watch(host: &Host, config: &str) -> Option<Result<(), Failure>> {
-    match catch_unwind(AssertUnwindSafe(|| source::run(config, "{}", host))) {
-        Ok(result) => Some(result),
+fn watch(host: &Host, config: &str) -> Option<Failure> {
+    match catch_unwind(AssertUnwindSafe(|| source::run(config, host))) {
+        Ok(result) => Some(result.unwrap_err()),
         Err(panic) if panic.is::<Ended>() => None,
         Err(panic) => resume_unwind(panic),
     }
@@ -84,9 +84,9 @@ fn a_server_that_tells_nothing_is_looked_at_when_its_list_is_stale() {
     assert!((8..=10).contains(&host.changes().len()));
     // Without a word about it there is nothing to do.
     for ttl in [json!(0), json!(-5), json!("soon"), Value::Null] {
-        let host = quiet(ttl);
-        assert_eq!(watch(&host, &config(URL)), Some(Ok(())));
-        assert_eq!(host.elapsed_ms(), 0);
+        let host = quiet(ttl).ending_at(86_400_000);
+        assert!(watch(&host, &config(URL)).is_none());
+        assert_eq!((host.changes().len(), host.methods().len()), (0, 2));
     }
 }
 
@@ -102,14 +102,16 @@ fn a_server_that_says_it_tells_and_has_no_stream_is_looked_at_too() {
     let host = modern(|posted| match posted.method() {
         "subscriptions/listen" => posted.error(404, -32_601, "Method not found"),
         _ => posted.result(json!({"tools": []})),
-    });
-    assert_eq!(watch(&host, &config(URL)), Some(Ok(())));
+    })
+    .ending_at(86_400_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    assert_eq!(host.methods(), ["server/discover", "subscriptions/listen", "tools/list"]);
 }
 
 #[test]
 fn a_stream_that_breaks_is_opened_again_ever_more_slowly() {
     let host = modern(|_| Said::events(vec![Piece::Broken]));
-    let failure = watch(&host, &config(URL)).unwrap().unwrap_err();
+    let failure = watch(&host, &config(URL)).unwrap();
     assert!(failure.retryable, "{failure:?}");
     assert_eq!(host.methods().iter().filter(|method| *method == "subscriptions/listen").count(), 8);
     assert_eq!(host.elapsed_ms(), (1 + 2 + 4 + 8 + 16 + 32 + 60) * 1_000);
@@ -119,7 +121,7 @@ fn a_stream_that_breaks_is_opened_again_ever_more_slowly() {
     assert!(watch(&host, &config(URL)).is_none());
     // Who is not let in does not knock for ever.
     let host = modern(|_| Said::text(401, "text/plain", ""));
-    let failure = watch(&host, &config(URL)).unwrap().unwrap_err();
+    let failure = watch(&host, &config(URL)).unwrap();
     assert_eq!((failure.code.as_str(), host.elapsed_ms()), ("upstream-rejected", 0));
 }
 
