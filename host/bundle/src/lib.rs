@@ -41,8 +41,12 @@ pub const GRAPHQL: Bundled = Bundled {
     bytes: include_bytes!(env!("EXECUTOR_COMPONENT_GRAPHQL")),
 };
 
+/// The MCP adapter, plugins/mcp.
+pub const MCP: Bundled =
+    Bundled { name: "mcp", reads_by_post: true, bytes: include_bytes!(env!("EXECUTOR_COMPONENT_MCP")) };
+
 /// The source adapters.
-pub const ADAPTERS: [Bundled; 2] = [GRAPHQL, OPENAPI];
+pub const ADAPTERS: [Bundled; 3] = [GRAPHQL, MCP, OPENAPI];
 
 /// All of them.
-pub const ALL: [Bundled; 4] = [GRAPHQL, OPENAPI, QUICKJS, TYPESCRIPT];
+pub const ALL: [Bundled; 5] = [GRAPHQL, MCP, OPENAPI, QUICKJS, TYPESCRIPT];
