@@ -26,7 +26,7 @@ fn daemon() -> Daemon {
 /// Adds the emulator as a source.
 fn add(daemon: &Daemon, options: &[&str], arguments: &[&str]) -> Answer {
     let emulator = program::path("stdio-emulator");
-    let begin = ["sources", "add", "--json"];
+    let begin = ["sources", "add", "--json", "--kind", "lines"];
     let command = ["--", emulator.to_str().unwrap()];
     daemon.run(&[&begin[..], options, &command, arguments].concat())
 }
@@ -231,7 +231,7 @@ fn a_program_that_is_silent_holds_up_nothing_else() {
     let adding: Vec<_> = ["silent1", "silent2", "silent3"]
         .map(|name| {
             let emulator = program::path("stdio-emulator");
-            let begin = ["sources", "add", "--name", name];
+            let begin = ["sources", "add", "--kind", "lines", "--name", name];
             let command = ["--", emulator.to_str().unwrap(), "--silent"];
             daemon.run_beside(&[&begin[..], &patience, &command].concat())
         })
