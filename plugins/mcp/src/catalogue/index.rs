@@ -24,12 +24,12 @@ const BATCH_BYTES: usize = 2 << 20;
 /// a sign-in first gives no tools, and the ways to sign in.
 ///
 /// # Errors
-/// `invalid-config`; what stood between here and the server's list of tools; and
+/// `invalid-config`, `settings-invalid`; what stood between here and the server's list of tools; and
 /// the host's failures. Where a credential was sent, its refusal is one too, so
 /// that what was listed before stays.
 pub fn index(request: &IndexRequest, sink: &mut dyn Sink, world: &dyn World) -> Result<Summary, Failure> {
     let given = request.document.as_ref().and_then(|document| document.url.as_deref());
-    let endpoint = config::read(&request.config, given)?;
+    let endpoint = config::read(&request.config, &request.settings, given)?;
     let has_credential = request
         .meta
         .as_deref()

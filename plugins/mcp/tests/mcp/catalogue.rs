@@ -151,7 +151,11 @@ fn pages_are_followed_as_far_as_they_lead() {
     let catalog = index(&paged(|page| if page < 2 { json!((page + 1).to_string()) } else { json!("") }));
     assert_eq!(catalog.names().len(), 3);
     let names = |host: &Host| {
-        let request = executor_mcp::seam::IndexRequest { config: config(URL), ..Default::default() };
+        let request = executor_mcp::seam::IndexRequest {
+            config: config(URL),
+            settings: "{}".to_owned(),
+            ..Default::default()
+        };
         let mut catalog = Catalog::default();
         executor_mcp::source::index(&request, &mut catalog, host).unwrap();
         (catalog.tools.len(), catalog.warnings.last().map(|warning| warning.message.clone()))
