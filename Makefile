@@ -25,7 +25,7 @@ setup: ## install what the build needs (clang, WebAssembly targets)
 components: setup ## build the first-party components
 	@echo "== components (WebAssembly; built once, then only what changed)"
 	@$(CARGO) build --quiet --profile component --target wasm32-unknown-unknown \
-		-p executor-quickjs -p executor-typescript -p executor-openapi
+		-p executor-quickjs -p executor-typescript -p executor-openapi -p executor-mcp
 
 guests: setup ## build the test components, as a third party would
 	@echo "== test components (plain cargo build --target wasm32-wasip2)"

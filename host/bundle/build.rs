@@ -4,7 +4,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-const COMPONENTS: [&str; 3] = ["openapi", "quickjs", "typescript"];
+const COMPONENTS: [&str; 4] = ["mcp", "openapi", "quickjs", "typescript"];
 
 fn main() {
     let directory = directory();

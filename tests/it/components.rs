@@ -40,7 +40,7 @@ async fn an_adapter_from_a_plain_cargo_build_serves_a_source() {
     let before = daemon.run(&["component", "list", "--json"]).json();
     let names: Vec<&str> =
         before["items"].as_array().unwrap().iter().filter_map(|item| item["name"].as_str()).collect();
-    assert_eq!(names, ["openapi", "quickjs", "typescript"], "ours come in by the same door");
+    assert_eq!(names, ["mcp", "openapi", "quickjs", "typescript"], "ours come in by the same door");
 
     let added = daemon.run(&["component", "add", &guest("adapter_plain"), "--yes", "--json"]).json();
     assert_eq!((&added["world"], &added["kind"]), (&"source-adapter".into(), &"plain".into()), "{added}");
@@ -73,7 +73,7 @@ fn files_that_are_no_components_are_named() {
     cut.truncate(cut.len() / 2);
     assert!(add("cut.wasm", &cut).contains("damaged"));
     let list = daemon.run(&["component", "list", "--json"]).json();
-    assert_eq!(list["items"].as_array().unwrap().len(), 3, "none of them was added");
+    assert_eq!(list["items"].as_array().unwrap().len(), 4, "none of them was added");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,7 +87,7 @@ async fn what_one_workspace_removes_another_keeps() {
         let items = answer["items"].as_array().unwrap().clone();
         items.iter().filter_map(|item| item["name"].as_str().map(str::to_owned)).collect()
     };
-    let ours = ["openapi", "quickjs", "typescript"];
+    let ours = ["mcp", "openapi", "quickjs", "typescript"];
 
     let added = daemon.run(&["component", "add", &guest("adapter_plain"), "--yes", "--json"]).json();
     let digest = added["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
@@ -104,7 +104,7 @@ async fn what_one_workspace_removes_another_keeps() {
     assert!(kept.is_file(), "the other workspace has it pinned still");
     assert_eq!(
         names(in_theirs(&["component", "list", "--json"]).json()),
-        ["openapi", "other", "quickjs", "typescript"]
+        ["mcp", "openapi", "other", "quickjs", "typescript"]
     );
     add_plain_source(&daemon, "team-work", "http://127.0.0.1:9");
     let ran = in_theirs(&["run", "-e", "return await tools.mine.echo({ text: 'here' })"]).ok();

@@ -235,7 +235,7 @@ impl Workspace {
                 size,
                 first_party: true,
                 imports: artifact.imports,
-                grant: json!(Grant::default()).to_string(),
+                grant: json!(Grant { reads_by_post: bundled.reads_by_post, ..Grant::default() }).to_string(),
                 added_ms: self.shared.now_ms(),
             };
             self.store.put_component(row, None).await?;

@@ -11,6 +11,7 @@ use executor_store::{
     observe_commits,
 };
 use executor_telemetry::metrics::metrics;
+use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task::AbortHandle;
@@ -276,9 +277,11 @@ impl Control {
     pub async fn ready(&self) {
         let first = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
         let Some(workspace) = first else { return };
-        let (sandbox, compiler, openapi) =
-            tokio::join!(workspace.sandbox(), workspace.compiler(), workspace.adapter("openapi"));
-        for problem in [sandbox.err(), compiler.err(), openapi.err()].into_iter().flatten() {
+        let adapters = executor_bundle::ADAPTERS.map(|bundled| workspace.adapter(bundled.name));
+        let (sandbox, compiler, adapters) =
+            tokio::join!(workspace.sandbox(), workspace.compiler(), join_all(adapters));
+        let adapters = adapters.into_iter().filter_map(Result::err);
+        for problem in [sandbox.err(), compiler.err()].into_iter().flatten().chain(adapters) {
             tracing::error!(%problem, "a first-party component is not ready");
         }
         self.shared.ready.store(true, Ordering::Release);
