@@ -61,6 +61,7 @@ mod tokens;
 mod tool_error;
 mod tools;
 mod trace;
+mod trust;
 mod watch;
 mod workspace;
 

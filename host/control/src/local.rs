@@ -16,6 +16,7 @@ use crate::connections::{AddConnection, DEFAULT};
 use crate::once::Once;
 use crate::problem::{Problem, ProblemKind};
 use crate::sources::{AddSource, ProgressSink, SourceAdded, SourceRefreshed, report};
+use crate::trust::take_back;
 use crate::workspace::Workspace;
 
 /// The kind of source that a program is where nothing is said.
@@ -270,10 +271,7 @@ fn of_program(staged: &mut Staged, method: Option<AuthMethodRow>, trusted: bool)
         staged.auth_methods.insert(0, method);
     }
     if !trusted {
-        for tool in &mut staged.tools {
-            tool.read_only = false;
-            tool.idempotent = false;
-        }
+        take_back(staged);
     }
 }
 

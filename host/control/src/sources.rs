@@ -21,6 +21,7 @@ use crate::document::{DocumentInput, Found};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
+use crate::trust::settle_hints;
 use crate::workspace::Workspace;
 
 /// The setting of an adapter by which a person lets its index read documents of
@@ -233,7 +234,7 @@ impl Workspace {
             None => self.name_for(&candidate.detection.suggested_name)?,
         };
         let settings = Value::Object(request.settings.clone()).to_string();
-        let indexed = self
+        let mut indexed = self
             .index(
                 &candidate.component,
                 &candidate.detection.config,
@@ -243,6 +244,7 @@ impl Workspace {
                 progress,
             )
             .await?;
+        settle_hints(&mut indexed.staged, indexed.meta.as_deref(), request.trusted);
         let now_ms = self.shared.now_ms();
         let row = SourceRow {
             name: name.clone(),
@@ -306,9 +308,10 @@ impl Workspace {
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
         found.readable_by(&component)?;
-        let indexed = self
+        let mut indexed = self
             .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
             .await?;
+        settle_hints(&mut indexed.staged, indexed.meta.as_deref(), old.trusted);
         let document = self.keep_document(&found).await?;
         self.swap_in(caller, old, &component, indexed, Some(document)).await
     }
