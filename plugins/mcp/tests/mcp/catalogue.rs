@@ -48,7 +48,10 @@ fn tools_become_tools_and_keep_what_nobody_knows() {
     assert!(!plain.annotations.read_only && !plain.annotations.idempotent);
     let summary = catalog.summary.as_ref().unwrap();
     assert_eq!((summary.title.as_deref(), summary.version.as_deref()), (Some("Calculator"), Some("1.2")));
-    assert_eq!(catalog.meta(), json!({"origins": ["https://api.example"], "hints": true, "protocol": MODERN}));
+    assert_eq!(
+        catalog.meta(),
+        json!({"origins": ["https://api.example"], "hints": true, "protocol": MODERN})
+    );
     assert!(catalog.warnings.is_empty(), "{:?}", catalog.warnings);
     // The name on the wire is the server's.
     let host = modern(|posted| {
