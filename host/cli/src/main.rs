@@ -21,6 +21,7 @@ mod input;
 mod nearest;
 mod output;
 mod pages;
+mod program;
 mod prompt;
 #[cfg(test)]
 mod reference;
