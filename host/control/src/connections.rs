@@ -308,7 +308,7 @@ impl Workspace {
 
     pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
         self.store.remove_connection(&row.source, &row.name).await?;
-        self.end_processes(&row.source, Some(&row.name));
+        self.end_use(&row.source, Some(&row.name));
         self.shared.cache.remove_tree(&format!("{}/{}", self.pool(&row.source), row.name));
         let grant = Grant::read(row.oauth.as_deref());
         let authorized =

@@ -32,6 +32,7 @@ mod handoffs;
 mod inspect;
 mod invitations;
 mod invoke;
+mod listening;
 mod listing;
 mod loaded;
 mod local;

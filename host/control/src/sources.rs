@@ -294,10 +294,23 @@ impl Workspace {
         name: &str,
         progress: ProgressSink,
     ) -> Result<SourceRefreshed, Problem> {
+        let name = self.known_source(name)?.name;
+        let _turn = self.listening.turn(&name, true).await;
+        self.refresh(caller, name.as_str(), progress).await
+    }
+
+    /// The same for whoever has the source's turn.
+    pub(crate) async fn refresh(
+        &self,
+        caller: &Caller,
+        name: &str,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
         let old = self.known_source(name)?;
         if old.command.is_some() {
             let connection = self.usual_connection(&old.name)?;
-            return self.refresh_command(caller, old, connection, progress).await;
+            let (component, indexed) = self.index_command(&old, connection.as_ref(), progress).await?;
+            return self.swap_in(caller, old, &component, indexed, None).await;
         }
         let url = old.document_url.clone().ok_or_else(|| {
             Problem::new(ProblemKind::Conflict, "no-document-url", format!("{name} was made from a file"))
@@ -362,7 +375,7 @@ impl Workspace {
             self.drop_connection(&connection).await?;
         }
         self.store.remove_source(&row.name).await?;
-        self.end_processes(&row.name, None);
+        self.end_use(&row.name, None);
         self.shared.cache.remove_tree(&format!("{}/", self.pool(&row.name)));
         self.catalogue.forget();
         self.shared.runtime.egress().forget(&self.pool(&row.name));
@@ -454,6 +467,12 @@ impl Workspace {
         let mut writer = self.store.blobs().create(Some("document"), media_type)?;
         writer.append(&found.document.body)?;
         Ok(writer.finish(self.shared.now_ms()).await?.digest)
+    }
+
+    /// Whether an index found the tools that the source has.
+    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
+        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
+        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
     }
 
     fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {

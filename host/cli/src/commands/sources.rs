@@ -16,7 +16,7 @@ use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{credentials, input, settings};
+use crate::{input, program, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
@@ -150,7 +150,7 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
             .hint("the values of other sources belong to a connection: `executor connections add`"));
         }
         Some(input) => input_body(input)?,
-        None => command_body(arguments)?,
+        None => program::body(&arguments.command, arguments.directory.as_deref(), &arguments.env)?,
     };
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     if let Some(name) = &arguments.name {
@@ -172,32 +172,6 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
         put("trusted", json!(true));
     }
     Ok(Value::Object(body))
-}
-
-/// `command`, with the `environment` that its program gets.
-fn command_body(arguments: &AddArguments) -> Result<Map<String, Value>, Failure> {
-    let (program, rest) = arguments
-        .command
-        .split_first()
-        .filter(|(program, _)| !program.is_empty())
-        .ok_or_else(|| Failure::usage("no program follows `--`"))?;
-    let absolute = |path: &str| {
-        std::path::absolute(path)
-            .map(|path| path.to_string_lossy().into_owned())
-            .map_err(|error| Failure::usage(format!("{} can't be used: {error}", text::line(path, 200))))
-    };
-    // A path is as seen from here, where the person is.
-    let program = if program.contains('/') { absolute(program)? } else { program.clone() };
-    let mut command = json!({ "program": program, "args": rest });
-    if let Some(directory) = &arguments.directory {
-        command["directory"] = json!(absolute(&directory.to_string_lossy())?);
-    }
-    let mut body = Map::from_iter([("command".to_owned(), command)]);
-    let environment = credentials::program_environment(&arguments.env)?;
-    if !environment.is_empty() {
-        body.insert("environment".into(), json!(environment));
-    }
-    Ok(body)
 }
 
 /// `url`, or `document` with what a file or stdin holds.
@@ -392,7 +366,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("kind", field(source, "kind")),
         ("adapter", field(source, "adapter")),
         ("document", field(source, "document_url")),
-        ("command", command_line(&source["command"])),
+        ("command", program::line(&source["command"])),
         ("directory", field(&source["command"], "directory")),
         ("tools", text::count(number(source, "tool_count"))),
         ("origins", joined(source, "origins")),
@@ -431,20 +405,6 @@ fn render_detail(source: &Value, style: Style) -> String {
         rendered.push_str(&format!("… and {} more\n", text::count(missing)));
     }
     rendered
-}
-
-/// What is run, in quotes where a shell would want them.
-fn command_line(command: &Value) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=@,+%".contains(c))
-    };
-    let quoted = |word: String| match plain(&word) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let words = [&command["program"]].into_iter().chain(list(command, "args"));
-    let words = words.filter(|word| word.is_string()).map(|word| quoted(scalar(word)));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
@@ -576,32 +536,5 @@ mod tests {
                 "allow_hosts": ["localhost:1"], "trusted": true
             })
         );
-    }
-
-    #[test]
-    fn a_request_may_name_a_program() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("key");
-        std::fs::write(&file, "canary\n").unwrap();
-        let arguments = |command: &[&str]| AddArguments {
-            input: None,
-            command: command.iter().map(ToString::to_string).collect(),
-            env: vec![format!("KEY=@{}", file.display())],
-            directory: Some("/srv/../srv".into()),
-            name: None,
-            kind: None,
-            settings: vec![],
-            allow_host: vec![],
-            allow_origin: vec![],
-            trusted: false,
-        };
-        let body = add_body(&arguments(&["npx", "-y", "server one"])).unwrap();
-        assert_eq!(body["command"]["args"], json!(["-y", "server one"]));
-        assert_eq!(body["environment"], json!({ "KEY": "canary" }));
-        assert!(body["command"]["directory"].as_str().unwrap().starts_with("/srv"));
-        assert_eq!(command_line(&body["command"]), "npx -y 'server one'");
-        let body = add_body(&arguments(&["./server"])).unwrap();
-        assert!(body["command"]["program"].as_str().unwrap().starts_with('/'), "{body}");
-        assert!(add_body(&arguments(&[""])).unwrap_err().message.contains("no program"));
     }
 }
