@@ -19,6 +19,7 @@ use crate::problem::Problem;
 use crate::resume::WAITING;
 use crate::session::Session;
 use crate::tool_error::{GateEnd, ToolError};
+use crate::waits::{WAIT_MS, is_live};
 use crate::workspace::Workspace;
 
 /// The kind of question that a policy asks; adapters ask others.
@@ -198,7 +199,7 @@ impl Session {
         let scope = self.workspace.shown_scope(bound).map_err(of_problem)?;
         let mut scope = preview_scope(scope, Capture::All);
         scope.trace = trace.clone();
-        let result = self.workspace.enter_adapter(bound, scope.clone(), None).await;
+        let result = self.workspace.enter_adapter(bound, scope.clone(), None, None).await;
         match (scope.captured(), result) {
             (Some(preview), _) => Ok(Some(preview)),
             (None, Ok(_)) => Ok(None),
@@ -220,6 +221,11 @@ impl Workspace {
         };
         let waiting = pending.filter(waits).map(|row| self.interaction_view(&row)).collect();
         query.page(waiting, |view: &InteractionView| view.id.clone())
+    }
+
+    /// How long a question waits for its answer.
+    fn expires_in_ms(&self, row: &InteractionRow) -> i64 {
+        if is_live(row) { WAIT_MS } else { self.shared.settings.expire_ms() }
     }
 
     /// Where a call's requests could go: a source that is made anew with
@@ -282,7 +288,7 @@ impl Workspace {
             url_is_of_source: request.get("url_is_of_source").and_then(Value::as_bool),
             asked_by: text("asked_by"),
             created_at: rfc3339(row.created_ms),
-            expires_at: rfc3339(row.created_ms.saturating_add(self.shared.settings.expire_ms())),
+            expires_at: rfc3339(row.created_ms.saturating_add(self.expires_in_ms(row))),
             answered_by: row.answered_by.clone(),
         }
     }

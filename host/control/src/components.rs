@@ -269,6 +269,7 @@ impl Workspace {
             local: None,
             progress: None,
             changed: None,
+            asker: None,
             limits: None,
         }
     }

@@ -17,7 +17,7 @@ use crate::problem::{Problem, chain};
 use crate::recall::keep_module;
 use crate::resume::WAITING;
 use crate::session::{CallOptions, Session, SessionHost};
-use crate::tool_error::settled;
+use crate::tool_error::{decode, settled};
 use crate::workspace::Workspace;
 
 /// A run that is longer is recorded while it runs.
@@ -76,7 +76,7 @@ impl Session {
     }
 
     /// Tells whoever watches what became of it.
-    fn tell(&self, kind: &str) {
+    pub(crate) fn tell(&self, kind: &str) {
         let row = &self.row;
         self.workspace.tell(kind, || {
             json!({
@@ -187,6 +187,9 @@ impl Session {
                 truncated: false,
                 spans: Some(spans),
             };
+            if spoken.asked {
+                self.workspace.end_waits(&row.id).await?;
+            }
             let mut changes = self.workspace.unanswered(&row.id, &self.caller, now_ms)?;
             if spoken.wrote {
                 executions.written().await?;
@@ -223,7 +226,7 @@ impl Workspace {
             let (done, unknown): (Vec<_>, Vec<_>) = journal
                 .iter()
                 .filter(|call| call.write && call.intent_ms > 0)
-                .partition(|call| call.outcome.is_some());
+                .partition(|call| call.outcome.as_deref().and_then(decode).is_some_and(is_known));
             let paths = |calls: Vec<&executor_store::CallRow>| {
                 calls.into_iter().map(|call| call.path.clone()).collect::<Vec<_>>()
             };
@@ -267,6 +270,15 @@ impl Workspace {
             }
         };
         Ok(sent.map(mark).collect())
+    }
+}
+
+/// Whether an outcome says what became of a write: a daemon that ends in
+/// order says of those under way that it does not know.
+fn is_known(outcome: Settled) -> bool {
+    match outcome {
+        Settled::Failed(json) => tool_failure(&json).code != "outcome-unknown",
+        _ => true,
     }
 }
 

@@ -60,7 +60,7 @@ impl Workspace {
         let mut captured = None;
         if bound.source.command.is_none() {
             let scope = preview_scope(self.shown_scope(&bound)?, Capture::All);
-            let result = self.enter_adapter(&bound, scope.clone(), None).await;
+            let result = self.enter_adapter(&bound, scope.clone(), None, None).await;
             captured = scope.captured();
             if captured.is_none()
                 && let Err(error) = result

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use executor_runtime::{
-    AdapterContext, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled, ToolCall,
-    ToolOutcome,
+    AdapterContext, Asker, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled,
+    ToolCall, ToolOutcome,
 };
 use executor_store::{CallRow, Change, ConnectionRow, SourceRow};
 use executor_telemetry::Place;
@@ -97,12 +97,13 @@ impl Workspace {
         if by_post { MethodRule::SafeOrPost } else { MethodRule::Safe }
     }
 
-    /// Calls the adapter, within `scope`.
+    /// Calls the adapter, within `scope`; it asks a person through `asker`.
     pub(crate) async fn enter_adapter(
         &self,
         bound: &Bound,
         scope: Scope,
         resume: Option<Resumption>,
+        asker: Option<Asker>,
     ) -> Result<Entered, ToolError> {
         let path = &bound.tool.path;
         let of_problem = |problem| ToolError::of_problem(path, problem);
@@ -110,7 +111,7 @@ impl Workspace {
         let connection = bound.connection.as_ref().map_or("", |row| row.name.as_str());
         let local = self.local(&bound.source, bound.connection.as_ref()).map_err(of_problem)?;
         let session = format!("{}/{connection}", scope.pool);
-        let context = AdapterContext { session, scope, local, ..self.no_reach() };
+        let context = AdapterContext { session, scope, local, asker, ..self.no_reach() };
         let call = ToolCall {
             tool: bound.tool.row.name.clone(),
             binding: bound.tool.row.binding.clone(),
@@ -181,7 +182,9 @@ impl Session {
         };
         let Admitted { bound, scope, resume, .. } = &admitted;
         let leaving = Leaving::new(self, call, options, &admitted);
-        match self.workspace.enter_adapter(bound, scope.clone(), resume.clone()).await {
+        let (asker, questions) = Asker::new();
+        let entered = self.workspace.enter_adapter(bound, scope.clone(), resume.clone(), Some(asker));
+        match self.answering(call, bound, questions, entered).await {
             Ok(Entered::Answered(answer)) => Ok(leaving.ended(Ok(answer))?),
             Ok(Entered::Paused(pause)) => match self.adapter_asks(call, bound, &pause).await {
                 Ok(()) => {

@@ -63,6 +63,7 @@ mod tool_error;
 mod tools;
 mod trace;
 mod trust;
+mod waits;
 mod watch;
 mod workspace;
 

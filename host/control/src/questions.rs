@@ -19,6 +19,7 @@ use crate::policies::random;
 use crate::problem::{Problem, ProblemKind};
 use crate::session::Session;
 use crate::tool_error::{GateEnd, ToolError};
+use crate::waits::is_live;
 
 /// The kind of question whose answer is data.
 pub(crate) const FORM: &str = "form";
@@ -52,8 +53,9 @@ impl Session {
     /// The questions of a call's last round, in their order.
     fn last_round(&self, call: &Call, bound: &Bound) -> Vec<&InteractionRow> {
         let asked = self.past.interactions.get(&(call.scope, call.ordinal)).into_iter().flatten();
-        let asked: Vec<_> =
-            asked.filter(|row| row.kind != APPROVAL && self.asked_for_this(row, bound)).collect();
+        let asked: Vec<_> = asked
+            .filter(|row| row.kind != APPROVAL && !is_live(row) && self.asked_for_this(row, bound))
+            .collect();
         let last = asked.iter().filter_map(|row| number(row, "round")).max();
         let mut round: Vec<_> = asked.into_iter().filter(|row| number(row, "round") == last).collect();
         round.sort_by_key(|row| number(row, "index"));
@@ -88,7 +90,7 @@ impl Session {
                 ordinal: call.ordinal,
                 kind: asked.kind.into(),
                 message: question.message.clone(),
-                request: self.asked(bound, &asked, round, index, pause).to_string(),
+                request: self.asked_at_pause(bound, &asked, round, index, pause).to_string(),
                 status: "pending".into(),
                 answer: None,
                 created_ms: now_ms,
@@ -109,7 +111,19 @@ impl Session {
         Ok(())
     }
 
-    fn asked(&self, bound: &Bound, asked: &Asked, round: u64, index: usize, pause: &Pause) -> Value {
+    /// A question of a call that paused, with what the call goes on with.
+    fn asked_at_pause(&self, bound: &Bound, asked: &Asked, round: u64, index: usize, pause: &Pause) -> Value {
+        let mut request = self.asked(bound, asked);
+        request["round"] = json!(round);
+        request["index"] = json!(index);
+        if index == 0 {
+            request["pause"] = json!(BASE64.encode(&pause.state));
+        }
+        request
+    }
+
+    /// A question as it is kept.
+    pub(crate) fn asked(&self, bound: &Bound, asked: &Asked) -> Value {
         let origin = asked.url.as_ref().and_then(|url| Origin::parse(url.as_str()).ok());
         let origin = origin.map(|origin| origin.to_string());
         let of_source = origin.as_ref().map(|origin| bound.source.origins.contains(origin));
@@ -119,24 +133,19 @@ impl Session {
         request["url"] = json!(asked.url.as_ref().map(Url::as_str));
         request["url_is_of_source"] = json!(of_source);
         request["origin"] = json!(origin);
-        request["round"] = json!(round);
-        request["index"] = json!(index);
-        if index == 0 {
-            request["pause"] = json!(BASE64.encode(&pause.state));
-        }
         request
     }
 }
 
 /// A question that may be asked.
-struct Asked {
-    kind: &'static str,
+pub(crate) struct Asked {
+    pub(crate) kind: &'static str,
     schema: Option<Value>,
     url: Option<Url>,
 }
 
 impl Asked {
-    fn check(path: &str, question: &Question) -> Result<Self, ToolError> {
+    pub(crate) fn check(path: &str, question: &Question) -> Result<Self, ToolError> {
         let refused = |message: String| ToolError::new(path, "question-refused", message);
         if let Some(text) = &question.url {
             let url = Url::parse(text)

@@ -11,7 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use executor_runtime::Sandbox;
+use executor_runtime::{Answer, Sandbox};
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
 use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use futures::FutureExt as _;
@@ -29,8 +29,9 @@ use crate::outlive::Outliving;
 use crate::problem::{Problem, ProblemKind};
 use crate::questions::{FORM, form_answer};
 use crate::recall::kept_module;
-use crate::running::Running;
+use crate::running::{Claim, Running, until_waits};
 use crate::session::Session;
+use crate::waits::is_live;
 use crate::workspace::Workspace;
 
 /// How long whoever asked for a cancelled execution waits to hear of it.
@@ -116,29 +117,83 @@ impl Workspace {
         }
         let id = self.handled_execution(caller, id)?.id;
         let claim = self.running.claim(&id).await;
-        self.running.wait(&id).await;
-        let row = self.known_execution(id.as_str())?;
-        let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
-            return self.execution_view(&id).await;
-        };
-        let answer = match request.action {
-            ResumeAction::Cancel => {
+        loop {
+            self.running.wait(&id).await;
+            self.executions().written().await?;
+            let row = self.known_execution(id.as_str())?;
+            let Some(chosen) = self.question(&row, request.interaction.as_deref())? else {
                 drop(claim);
-                return self.cancel(caller, id.as_str()).await;
+                return self.once_settled(&id).await;
+            };
+            let answer = match request.action {
+                ResumeAction::Cancel => {
+                    drop(claim);
+                    return self.cancel(caller, id.as_str()).await;
+                }
+                ResumeAction::Accept => accepted(caller, &row, &chosen, request.content.as_ref())?,
+                ResumeAction::Decline => None,
+            };
+            if is_live(&chosen) {
+                self.answer_live(caller, &chosen, &request, answer).await?;
+                drop(claim);
+                self.running.wait(&id).await;
+                return self.execution_view(&id).await;
             }
-            ResumeAction::Accept => accepted(caller, &row, &chosen, request.content.as_ref())?,
-            ResumeAction::Decline => None,
+            if self.running.has(&id) {
+                if self.answer_while_others_wait(caller, &chosen, &request, answer).await? {
+                    return self.execution_view(&id).await;
+                }
+                // The other call goes on: this answer is for when it has ended.
+                continue;
+            }
+            let sandbox = match row.kind.as_str() {
+                "code" => Some(self.pinned_sandbox(&row).await?),
+                _ => None,
+            };
+            let (workspace, caller) = (self.this(), caller.clone());
+            let go_on =
+                async move { workspace.go_on(&caller, claim, row, &chosen, &request, answer, sandbox).await };
+            return self.launch(&id, go_on).await;
+        }
+    }
+
+    /// Answers a call that waits in memory. Where it waits no more, its
+    /// question has been closed.
+    async fn answer_live(
+        &self,
+        caller: &Caller,
+        chosen: &InteractionRow,
+        request: &Resume,
+        answer: Option<String>,
+    ) -> Result<(), Problem> {
+        let told = match (request.action, &answer) {
+            (ResumeAction::Accept, Some(json)) => Answer::Accepted(json.clone()),
+            (ResumeAction::Accept, None) => Answer::Accepted("null".into()),
+            _ => Answer::Declined,
         };
-        let sandbox = match row.kind.as_str() {
-            "code" => Some(self.pinned_sandbox(&row).await?),
-            _ => None,
-        };
-        let (workspace, caller) = (self.this(), caller.clone());
-        let go_on = async move {
-            let _claim = claim;
-            workspace.go_on(&caller, row, &chosen, &request, answer, sandbox).await
-        };
-        self.launch(&id, go_on).await
+        let (changes, record) = self.answer_changes(caller, chosen, request, answer);
+        if self.answer_waiting(chosen, changes, told).await? {
+            self.tell_answer(request, record);
+        }
+        Ok(())
+    }
+
+    /// Puts an answer on record while another call of the execution waits in
+    /// memory. Whether one does.
+    async fn answer_while_others_wait(
+        &self,
+        caller: &Caller,
+        chosen: &InteractionRow,
+        request: &Resume,
+        answer: Option<String>,
+    ) -> Result<bool, Problem> {
+        let (changes, record) = self.answer_changes(caller, chosen, request, answer);
+        let waits = self.answer_beside(&chosen.execution, changes).await?;
+        if waits {
+            self.tell_answer(request, record);
+            self.remember(caller, chosen, request).await;
+        }
+        Ok(waits)
     }
 
     /// The question that an answer is for; none where it needs no answer any
@@ -158,9 +213,11 @@ impl Workspace {
 
     /// Commits the answer and runs the execution again. What fails after the
     /// answer ends the execution: nothing stays `running` with nobody at it.
+    #[expect(clippy::too_many_arguments, reason = "what a person said to what, and what goes on with it")]
     async fn go_on(
         &self,
         caller: &Caller,
+        claim: Claim,
         row: ExecutionRow,
         chosen: &InteractionRow,
         request: &Resume,
@@ -172,19 +229,56 @@ impl Workspace {
             Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution_view(&row.id).await,
             Err(problem) => return Err(problem),
         }
+        self.remember(caller, chosen, request).await;
+        // Whoever answers next waits for this run, which may wait itself.
+        drop(claim);
+        let id = row.id.clone();
+        match self.replay(row, sandbox).await {
+            Ok(view) => Ok(view),
+            Err(problem) => self.give_up(&id, caller, &problem).await,
+        }
+    }
+
+    /// Writes the rule of a person who allowed the same from now on.
+    async fn remember(&self, caller: &Caller, chosen: &InteractionRow, request: &Resume) {
         if request.action == ResumeAction::Accept
             && request.remember
             && chosen.kind == APPROVAL
             && let Some(rule) = self.rule_from(caller, chosen)
             && let Err(problem) = self.write_policy(caller, rule, None).await
         {
-            tracing::warn!(%problem, execution = %row.id, "the rule of an approval was not written");
+            tracing::warn!(%problem, execution = %chosen.execution, "the rule of an approval was not written");
         }
-        let id = row.id.clone();
-        match self.replay(row, sandbox).await {
-            Ok(view) => Ok(view),
-            Err(problem) => self.give_up(&id, caller, &problem).await,
+    }
+
+    /// Goes on where everything that an execution waited for was answered
+    /// while one of its calls waited in memory.
+    async fn go_on_answered(
+        &self,
+        mut view: ExecutionView,
+        id: &ExecutionId,
+    ) -> Result<ExecutionView, Problem> {
+        while view.status == WAITING && view.interactions.is_empty() {
+            let at_ms = self.shared.now_ms();
+            let (expected, status) = (WAITING.into(), "running".into());
+            let moved = Change::Status { id: id.clone(), expected, status, at_ms };
+            self.executions().commit(vec![moved]).await?;
+            view = match self.replay_kept(id).await {
+                Ok(view) => view,
+                Err(problem) => return self.give_up(id, &Caller::daemon(), &problem).await,
+            };
         }
+        Ok(view)
+    }
+
+    /// Runs an execution again as its record says.
+    async fn replay_kept(&self, id: &ExecutionId) -> Result<ExecutionView, Problem> {
+        let row = self.known_execution(id.as_str())?;
+        let sandbox = match row.kind.as_str() {
+            "code" => Some(self.pinned_sandbox(&row).await?),
+            _ => None,
+        };
+        self.replay(row, sandbox).await
     }
 
     async fn replay(
@@ -211,13 +305,42 @@ impl Workspace {
         request: &Resume,
         answer: Option<String>,
     ) -> Result<(), Problem> {
+        let (mut changes, record) = self.answer_changes(caller, chosen, request, answer);
+        changes.push(Change::Status {
+            id: chosen.execution.clone(),
+            expected: WAITING.into(),
+            status: "running".into(),
+            at_ms: self.shared.now_ms(),
+        });
+        self.executions().commit(changes).await.map_err(|error| match error {
+            StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
+            other => other.into(),
+        })?;
+        self.tell_answer(request, record);
+        Ok(())
+    }
+
+    /// Counts an answer that is on record, and tells of it.
+    fn tell_answer(&self, request: &Resume, record: Value) {
+        let accepted = request.action == ResumeAction::Accept;
+        metrics().control.approval(if accepted { ApprovalEvent::Accepted } else { ApprovalEvent::Declined });
+        self.tell("approval.answer", || record);
+    }
+
+    /// What puts an answer on record, and what is told of it.
+    fn answer_changes(
+        &self,
+        caller: &Caller,
+        chosen: &InteractionRow,
+        request: &Resume,
+        answer: Option<String>,
+    ) -> (Vec<Change>, Value) {
         let status = if request.action == ResumeAction::Accept { "accepted" } else { "declined" };
         let now_ms = self.shared.now_ms();
         let record = json!({
             "execution": chosen.execution.to_string(), "interaction": chosen.id.to_string(),
             "answer": status, "remember": request.remember,
         });
-        let told = record.clone();
         let changes = vec![
             Change::Answer {
                 interaction: chosen.id.clone(),
@@ -227,22 +350,9 @@ impl Workspace {
                 answered_by: caller.signature(),
                 at_ms: now_ms,
             },
-            Change::Status {
-                id: chosen.execution.clone(),
-                expected: WAITING.into(),
-                status: "running".into(),
-                at_ms: now_ms,
-            },
-            audit_change(now_ms, caller, "approval.answer", record),
+            audit_change(now_ms, caller, "approval.answer", record.clone()),
         ];
-        self.executions().commit(changes).await.map_err(|error| match error {
-            StoreError::Conflict { what } => Problem::new(ProblemKind::Conflict, "already-answered", what),
-            other => other.into(),
-        })?;
-        let accepted = request.action == ResumeAction::Accept;
-        metrics().control.approval(if accepted { ApprovalEvent::Accepted } else { ApprovalEvent::Declined });
-        self.tell("approval.answer", || told);
-        Ok(())
+        (changes, record)
     }
 
     /// The engine that an execution began with.
@@ -267,7 +377,9 @@ impl Workspace {
         let id = self.handled_execution(caller, id)?.id;
         self.running.abort(&id).await;
         let _claim = self.running.claim(&id).await;
-        self.executions().written().await?;
+        // Somebody's answer may have run it again before the claim was free.
+        self.running.abort(&id).await;
+        self.end_waits(&id).await?;
         let row = self.known_execution(id.as_str())?;
         let ended = |status: &str| {
             Problem::new(ProblemKind::Conflict, "already-ended", format!("{id} has ended: {status}"))
@@ -310,6 +422,7 @@ impl Workspace {
             hint: problem.hint.clone(),
             ..ExecutionError::default()
         };
+        self.end_waits(id).await?;
         self.executions().commit(self.last_changes(id, caller, "failed", &error)?).await?;
         self.tell("execution.failed", || json!({"execution": id.to_string()}));
         self.execution_view(id).await
@@ -376,7 +489,9 @@ impl Workspace {
         self.execution_view(id).await
     }
 
-    /// Runs an execution to its end, whatever becomes of whoever asked.
+    /// Runs an execution to its end or to a question, whatever becomes of
+    /// whoever asked. One that waits in the middle of a call goes on in a task
+    /// of its own.
     pub(crate) async fn launch(
         &self,
         id: &ExecutionId,
@@ -384,24 +499,32 @@ impl Workspace {
     ) -> Result<ExecutionView, Problem> {
         let (signal, ended) = Running::signal();
         let (abort, aborted) = AbortHandle::new_pair();
-        self.running.add(id.clone(), abort, ended);
+        let waits = self.running.add(id.clone(), abort, ended);
         let (workspace, known) = (self.this(), id.clone());
         let work = async move {
             let _signal = signal;
-            let view = AssertUnwindSafe(work).catch_unwind().await;
+            let whole = async { workspace.go_on_answered(work.await?, &known).await };
+            let view = match AssertUnwindSafe(whole).catch_unwind().await {
+                Ok(view) => view,
+                Err(panic) => {
+                    let problem =
+                        Problem::internal(format!("the execution {known} broke: {}", said(panic.as_ref())));
+                    workspace.give_up(&known, &Caller::daemon(), &problem).await
+                }
+            };
             workspace.running.remove(&known);
             view
         };
-        let finished = Outliving::new(Abortable::new(work, aborted)).await;
-        self.running.remove(id);
-        match finished {
-            Ok(Ok(view)) => view,
-            Err(Aborted) => self.once_settled(id).await,
-            Ok(Err(panic)) => {
-                let problem =
-                    Problem::internal(format!("the execution {id} broke: {}", said(panic.as_ref())));
-                self.give_up(id, &Caller::daemon(), &problem).await
-            }
+        tokio::select! {
+            biased;
+            finished = Outliving::new(Abortable::new(work, aborted)) => match finished {
+                Ok(view) => view,
+                Err(Aborted) => {
+                    self.running.remove(id);
+                    self.once_settled(id).await
+                }
+            },
+            () = until_waits(waits) => self.execution_view(id).await,
         }
     }
 }

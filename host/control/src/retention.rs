@@ -77,7 +77,8 @@ impl Workspace {
     async fn expire(&self, id: &ExecutionId) -> Result<(), Problem> {
         let _claim = self.running.claim(id).await;
         let row = self.known_execution(id.as_str())?;
-        if row.status != WAITING {
+        // A call that waits in memory ends its question itself, much earlier.
+        if row.status != WAITING || self.waits.hold(id) {
             return Ok(());
         }
         let hours = self.shared.settings.approvals.expire_hours;

@@ -21,6 +21,8 @@ pub(crate) struct Running {
 struct Entry {
     abort: AbortHandle,
     ended: watch::Receiver<()>,
+    /// Whether it waits for a person in the middle of a call.
+    waits: watch::Sender<bool>,
 }
 
 /// Whoever holds it may change what an execution is: answer, resume, cancel.
@@ -32,8 +34,29 @@ pub(crate) struct Ended(
 );
 
 impl Running {
-    pub(crate) fn add(&self, id: ExecutionId, abort: AbortHandle, ended: watch::Receiver<()>) {
-        self.entries().insert(id, Entry { abort, ended });
+    /// Tells from now on whether it waits for a person in the middle of a
+    /// call.
+    pub(crate) fn add(
+        &self,
+        id: ExecutionId,
+        abort: AbortHandle,
+        ended: watch::Receiver<()>,
+    ) -> watch::Receiver<bool> {
+        let (waits, told) = watch::channel(false);
+        self.entries().insert(id, Entry { abort, ended, waits });
+        told
+    }
+
+    /// Says whether one waits for a person in the middle of a call.
+    pub(crate) fn set_waits(&self, id: &ExecutionId, waits: bool) {
+        if let Some(entry) = self.entries().get(id) {
+            entry.waits.send_replace(waits);
+        }
+    }
+
+    /// Whether it runs, or waits in the middle of a call.
+    pub(crate) fn has(&self, id: &ExecutionId) -> bool {
+        self.entries().contains_key(id)
     }
 
     pub(crate) fn remove(&self, id: &ExecutionId) {
@@ -43,15 +66,15 @@ impl Running {
     /// Ends one, and waits until it has ended.
     pub(crate) async fn abort(&self, id: &ExecutionId) {
         let entry = self.entries().remove(id);
-        if let Some(Entry { abort, mut ended }) = entry {
+        if let Some(Entry { abort, mut ended, .. }) = entry {
             abort.abort();
             while ended.changed().await.is_ok() {}
         }
     }
 
-    /// How many run now.
+    /// How many run now; those that wait for a person don't.
     pub(crate) fn count(&self) -> usize {
-        self.entries().len()
+        self.entries().values().filter(|entry| !*entry.waits.borrow()).count()
     }
 
     pub(crate) fn abort_all(&self) {
@@ -60,11 +83,15 @@ impl Running {
         }
     }
 
-    /// Waits until one has ended; at once where it does not run.
+    /// Waits until one has ended or waits for a person; at once where it does
+    /// not run.
     pub(crate) async fn wait(&self, id: &ExecutionId) {
-        let ended = self.entries().get(id).map(|entry| entry.ended.clone());
-        if let Some(mut ended) = ended {
-            while ended.changed().await.is_ok() {}
+        let found = self.entries().get(id).map(|entry| (entry.ended.clone(), entry.waits.subscribe()));
+        if let Some((mut ended, waits)) = found {
+            tokio::select! {
+                () = async { while ended.changed().await.is_ok() {} } => {}
+                () = until_waits(waits) => {}
+            }
         }
     }
 
@@ -94,5 +121,13 @@ impl Running {
 
     fn entries(&self) -> MutexGuard<'_, HashMap<ExecutionId, Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns once it waits for a person in the middle of a call; never where it
+/// ends before.
+pub(crate) async fn until_waits(mut waits: watch::Receiver<bool>) {
+    if waits.wait_for(|waits| *waits).await.is_err() {
+        std::future::pending().await
     }
 }

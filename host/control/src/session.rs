@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use executor_runtime::{BridgeHost, Call, Output, Settled, full_path};
-use executor_store::{CallRow, Change, ExecutionId, ExecutionRow, InteractionRow};
+use executor_runtime::{BridgeHost, Call, Output, Settled, Stopwatch, full_path};
+use executor_store::{CallRow, Change, ExecutionId, ExecutionRow, InteractionRow, StoreError};
 use executor_telemetry::spans::names;
 use executor_telemetry::{Place, Root, remote_parent};
 use futures::future::BoxFuture;
@@ -43,6 +43,7 @@ pub(crate) struct Past {
 struct State {
     recorded: bool,
     wrote: bool,
+    asked: bool,
     calls: u64,
     logs: Vec<LogView>,
     emitted: Vec<Value>,
@@ -52,6 +53,7 @@ struct State {
 pub(crate) struct Spoken {
     pub(crate) recorded: bool,
     pub(crate) wrote: bool,
+    pub(crate) asked: bool,
     pub(crate) calls: u64,
     pub(crate) logs: Vec<LogView>,
     pub(crate) emitted: Vec<Value>,
@@ -82,7 +84,7 @@ impl Session {
         emitted: Vec<Value>,
     ) -> Self {
         let wrote = past.calls.values().any(|call| call.write);
-        let state = State { recorded: true, wrote, calls: 0, logs, emitted };
+        let state = State { recorded: true, wrote, asked: false, calls: 0, logs, emitted };
         let since_ms = u64::try_from(workspace.shared.now_ms() - row.created_ms).unwrap_or(0);
         let root = Root::begin(names::EXECUTION, remote_parent(), since_ms.saturating_mul(1_000));
         let watch = Watch::new(root, &row, &workspace.name);
@@ -98,6 +100,7 @@ impl Session {
         Spoken {
             recorded: state.recorded,
             wrote: state.wrote,
+            asked: state.asked,
             calls: state.calls,
             logs: state.logs,
             emitted: state.emitted,
@@ -113,6 +116,11 @@ impl Session {
         self.lock().wrote = true;
     }
 
+    /// A call of this run asked a person while it ran.
+    pub(crate) fn mark_asked(&self) {
+        self.lock().asked = true;
+    }
+
     /// Writes down without waiting. A full disk shows when the execution
     /// settles, which does wait.
     pub(crate) fn write_behind(&self, changes: Vec<Change>) {
@@ -125,12 +133,17 @@ impl Session {
 
     /// Writes down and waits until it is synced.
     pub(crate) async fn write_synced(&self, changes: Vec<Change>) -> Result<(), Problem> {
-        let queued = {
-            let mut state = self.lock();
-            let changes = self.with_record(&mut state, changes);
-            self.workspace.executions().commit(changes)
-        };
-        Ok(queued.await?)
+        Ok(self.queue(changes).await?)
+    }
+
+    /// Queues at once what is synced when the future answers.
+    pub(crate) fn queue(
+        &self,
+        changes: Vec<Change>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
+        let mut state = self.lock();
+        let changes = self.with_record(&mut state, changes);
+        self.workspace.executions().commit(changes)
     }
 
     /// Records, synced, that this execution was begun under a key.
@@ -288,6 +301,10 @@ impl BridgeHost for SessionHost {
 
     fn trace(&self) -> Place {
         self.0.watch.place().clone()
+    }
+
+    fn clock(&self) -> Option<Stopwatch> {
+        Some(self.0.watch.clock().clone())
     }
 
     fn output(&self, output: Output) {

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use executor_runtime::Stopwatch;
 use executor_store::{Change, ExecutionRow, WorkspaceName};
 use executor_telemetry::metrics::metrics;
 use executor_telemetry::spans::names;
@@ -16,6 +17,8 @@ use crate::tool_error::{GateEnd, ToolAnswer};
 pub(crate) struct Watch {
     root: Root,
     begun: Instant,
+    /// The run's clock, which stands still while it waits for a person.
+    clock: Stopwatch,
     over: AtomicBool,
 }
 
@@ -26,11 +29,15 @@ impl Watch {
         span.set("executor.execution.kind", row.kind.as_str());
         span.set("executor.surface", row.surface.as_str());
         span.set("executor.workspace", workspace.as_str());
-        Self { root, begun: Instant::now(), over: AtomicBool::new(false) }
+        Self { root, begun: Instant::now(), clock: Stopwatch::default(), over: AtomicBool::new(false) }
     }
 
     pub(crate) fn place(&self) -> &Place {
         self.root.place()
+    }
+
+    pub(crate) fn clock(&self) -> &Stopwatch {
+        &self.clock
     }
 
     /// Ends it, with the status that the execution has now; gives the spans
@@ -42,7 +49,7 @@ impl Watch {
         }
         let control = &metrics().control;
         control.executed(&row.kind, &row.surface, status);
-        control.execution_took(&row.kind, self.begun.elapsed());
+        control.execution_took(&row.kind, self.begun.elapsed().saturating_sub(self.clock.stood()));
         self.root.finish(row.spans.as_deref())
     }
 }

@@ -13,6 +13,7 @@ use crate::policies::Policies;
 use crate::problem::{Problem, ProblemKind};
 use crate::programs::Programs;
 use crate::running::Running;
+use crate::waits::Waits;
 
 /// One workspace of this installation.
 pub struct Workspace {
@@ -25,6 +26,7 @@ pub struct Workspace {
     pub(crate) policies: RwLock<Arc<Policies>>,
     pub(crate) programs: Programs,
     pub(crate) running: Running,
+    pub(crate) waits: Waits,
     pub(crate) listening: Listening,
     this: Weak<Self>,
 }
@@ -45,6 +47,7 @@ impl Workspace {
             policies: RwLock::new(Arc::new(policies)),
             programs: Programs::default(),
             running: Running::default(),
+            waits: Waits::default(),
             listening: Listening::default(),
             this: this.clone(),
         });

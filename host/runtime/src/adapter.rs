@@ -15,6 +15,7 @@ use wasmtime::Engine;
 use wasmtime::component::Linker;
 
 use crate::artifact::World;
+use crate::asker::Asker;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
 use crate::egress::{Egress, Scope};
 use crate::fault::CallError;
@@ -48,6 +49,8 @@ pub struct AdapterContext {
     pub progress: Option<Progress>,
     /// Hears what a watch tells.
     pub changed: Option<Changed>,
+    /// What a tool call asks a person through; none: nobody is asked.
+    pub asker: Option<Asker>,
     /// The bounds of the call; those of its kind where none are given.
     pub limits: Option<Limits>,
 }
@@ -368,10 +371,12 @@ impl Adapter {
         // What no execution asked for is a list of its own.
         let own = context.scope.trace.is_nowhere().then(|| Root::begin(names::ADAPTER_CALL, None, 0));
         let trace = own.as_ref().map_or_else(|| context.scope.trace.clone(), |own| own.place().clone());
+        let asker = context.asker.clone();
         let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
         let mut store = guest::store(&instances.engine, limits, &self.meter, seam);
         let mut running = None;
-        let (result, usage) = guest::call(&self.identity.name, limits, &mut store, async |store| {
+        let clock = asker.as_ref().map(Asker::clock);
+        let (result, usage) = guest::call(&self.identity.name, limits, clock, &mut store, async |store| {
             let making = Instantiating::begin(&self.meter, &trace);
             let bindings = instances.pre.instantiate_async(&mut *store).await?;
             making.done();

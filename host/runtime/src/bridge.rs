@@ -19,6 +19,7 @@ use crate::calls::Calls;
 use crate::fault::{Ended, FaultKind};
 use crate::guest::Guest;
 use crate::limits::Limits;
+use crate::stopwatch::Stopwatch;
 
 /// Bytes of randomness that one run may draw.
 const RANDOM_BYTES: usize = 1024 * 1024;
@@ -88,6 +89,12 @@ pub trait BridgeHost: Send + Sync + 'static {
     /// What to wait for before the program may write or call more, where the
     /// host can't keep up with writing it down; none otherwise.
     fn room(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
+    /// The clock of the run where it may stand still; one of its own by
+    /// default.
+    fn clock(&self) -> Option<Stopwatch> {
         None
     }
 

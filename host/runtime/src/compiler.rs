@@ -118,7 +118,7 @@ impl Compiler {
         let place = share.adapter(trace).await;
         let limits = Limits::compiler();
         let mut store = guest::store(&self.engine, &limits, &self.meter, ());
-        let (result, _) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+        let (result, _) = guest::call(&self.identity.name, &limits, None, &mut store, async |store| {
             let making = Instantiating::begin(&self.meter, trace);
             let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
             making.done();

@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::fault::{CallError, Fault, FaultKind, classify};
 use crate::limits::{FUEL_YIELD_INTERVAL, Limits};
+use crate::stopwatch::Stopwatch;
 use crate::wasi::{self, GuestLog};
 
 /// The data of a store: inert WASI, bounds, and what the seam needs.
@@ -41,7 +42,7 @@ pub struct Usage {
     pub fuel: u64,
     /// The largest size that the linear memories had, in bytes.
     pub memory_bytes: u64,
-    /// Wall time, in microseconds.
+    /// Wall time without that of people, in microseconds.
     pub wall_us: u64,
 }
 
@@ -156,28 +157,38 @@ pub(crate) fn store<S: Send + 'static>(
     store
 }
 
-/// Runs one call of a guest to its end or to its wall limit.
+/// Runs one call of a guest to its end or to its wall limit, which is not
+/// used up while its clock stands still.
 ///
 /// The store is dropped by the caller after a fault: an instance that trapped
 /// is never entered again.
 pub(crate) async fn call<S: Send + 'static, T>(
     component: &str,
     limits: &Limits,
+    clock: Option<&Stopwatch>,
     store: &mut Store<Guest<S>>,
     run: impl AsyncFnOnce(&mut Store<Guest<S>>) -> wasmtime::Result<T>,
 ) -> (Result<T, CallError>, Usage) {
     let begun = Instant::now();
     let ending = Ending(Some(store.data().life.meter.clone()));
-    let result = tokio::time::timeout(limits.wall, run(store)).await;
+    let result = match clock {
+        None => tokio::time::timeout(limits.wall, run(store)).await.ok(),
+        Some(clock) => tokio::select! {
+            biased;
+            result = run(store) => Some(result),
+            () = clock.ran(limits.wall) => None,
+        },
+    };
+    let stood = clock.map_or(Duration::ZERO, Stopwatch::stood);
     let usage = Usage {
         fuel: limits.fuel - store.get_fuel().unwrap_or(0).min(limits.fuel),
         memory_bytes: store.data().bounds.memory_peak as u64,
-        wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        wall_us: u64::try_from(begun.elapsed().saturating_sub(stood).as_micros()).unwrap_or(u64::MAX),
     };
     let result = match result {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(ended(component, store.data(), error)),
-        Err(_) => Err(CallError::Guest(Fault {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(ended(component, store.data(), error)),
+        None => Err(CallError::Guest(Fault {
             kind: FaultKind::Timeout,
             component: component.to_owned(),
             message: format!("it took longer than {} s", limits.wall.as_secs_f32()),
@@ -296,17 +307,17 @@ mod tests {
         };
         let limits = Limits { wall: Duration::from_millis(20), ..Limits::sandbox() };
         let mut guest = store(engines.roomy(), &limits, &meter, ());
-        call("a", &limits, &mut guest, async |_| Ok(())).await.0.expect("it goes well");
-        let trap = call("a", &limits, &mut guest, async |_| {
+        call("a", &limits, None, &mut guest, async |_| Ok(())).await.0.expect("it goes well");
+        let trap = call("a", &limits, None, &mut guest, async |_| {
             Err::<(), _>(wasmtime::Error::new(wasmtime::Trap::UnreachableCodeReached))
         });
         trap.await.0.expect_err("it traps");
-        let slow = call("a", &limits, &mut guest, async |_| {
+        let slow = call("a", &limits, None, &mut guest, async |_| {
             std::future::pending::<()>().await;
             Ok(())
         });
         slow.await.0.expect_err("it is slow");
-        let mut dropped = Box::pin(call("a", &limits, &mut guest, async |_| {
+        let mut dropped = Box::pin(call("a", &limits, None, &mut guest, async |_| {
             std::future::pending::<()>().await;
             Ok(())
         }));

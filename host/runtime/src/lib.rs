@@ -8,6 +8,7 @@
 
 mod adapter;
 mod artifact;
+mod asker;
 mod bridge;
 mod cache;
 mod calls;
@@ -25,6 +26,7 @@ mod runtime;
 mod sandbox;
 mod seams;
 mod share;
+mod stopwatch;
 mod wasi;
 
 pub use adapter::{
@@ -32,6 +34,7 @@ pub use adapter::{
     Indexed, Probe, Progress, ToolCall, ToolOutcome, ToolResponse,
 };
 pub use artifact::{Artifact, ArtifactError, World, inspect};
+pub use asker::{Asked, Asker};
 pub use bridge::{BridgeHost, Call, History, Inputs, Output, RecordedCall, Settled, full_path};
 pub use cache::CompiledCache;
 pub use compiler::{CompileError, Compiler, Diagnostic};
@@ -49,3 +52,4 @@ pub use processes::{Ended, GuardProgram, Launch, Local, LocalProgram, ProcessErr
 pub use runtime::{Runtime, RuntimeError};
 pub use sandbox::{Failure, Module, Run, RunEnd, RunRequest, Sandbox};
 pub use share::Share;
+pub use stopwatch::{Still, Stopwatch};

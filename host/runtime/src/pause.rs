@@ -11,8 +11,8 @@ use crate::seams;
 const STATE_LIMIT_BYTES: usize = 1024 * 1024;
 /// Bytes of a question's schema.
 const SCHEMA_LIMIT_BYTES: usize = 64 * 1024;
-/// Questions that a call asks at once.
-const QUESTION_LIMIT: usize = 16;
+/// Questions that a call asks at once, or one after the other while it waits.
+pub(crate) const QUESTION_LIMIT: usize = 16;
 
 /// A call that can't go on without a person.
 #[derive(Debug)]
@@ -67,32 +67,44 @@ impl Pause {
         if asked == 0 || asked > QUESTION_LIMIT {
             return Err(garbage(format!("with {asked} questions; 1 to {QUESTION_LIMIT} are asked")));
         }
-        let question = |question: interaction::Request| {
-            if let Some(schema) = &question.schema {
-                check_json(schema, "a question's schema")?;
-                if schema.len() > SCHEMA_LIMIT_BYTES {
-                    return Err(garbage(format!("with a schema of more than {SCHEMA_LIMIT_BYTES} bytes")));
-                }
+        let questions = pause.questions.into_iter().map(Question::checked);
+        Ok(Self { state: pause.state, questions: questions.collect::<Result<_, AdapterFailure>>()? })
+    }
+}
+
+impl Question {
+    /// A question within its bounds, its texts made plain.
+    pub(crate) fn checked(asked: interaction::Request) -> Result<Self, AdapterFailure> {
+        if let Some(schema) = &asked.schema {
+            if schema.len() > SCHEMA_LIMIT_BYTES {
+                let message =
+                    format!("the adapter asked with a schema of more than {SCHEMA_LIMIT_BYTES} bytes");
+                return Err(garbage(message));
             }
-            Ok(Question {
-                kind: seams::plain_text(&question.kind, 64),
-                message: seams::plain_text(&question.message, 2_000),
-                schema: question.schema,
-                url: question.url.map(|url| seams::plain_text(&url, 4_096)),
-            })
-        };
-        let questions = pause.questions.into_iter().map(question).collect::<Result<_, AdapterFailure>>()?;
-        Ok(Self { state: pause.state, questions })
+            check_json(schema, "a question's schema")?;
+        }
+        Ok(Self {
+            kind: seams::plain_text(&asked.kind, 64),
+            message: seams::plain_text(&asked.message, 2_000),
+            schema: asked.schema,
+            url: asked.url.map(|url| seams::plain_text(&url, 4_096)),
+        })
+    }
+}
+
+impl Answer {
+    pub(crate) fn into_wire(self) -> interaction::Answer {
+        match self {
+            Self::Accepted(json) => interaction::Answer::Accepted(json),
+            Self::Declined => interaction::Answer::Declined,
+            Self::Cancelled => interaction::Answer::Cancelled,
+        }
     }
 }
 
 impl Resumption {
     pub(crate) fn into_wire(self) -> source::Resumption {
-        let answer = |answer| match answer {
-            Answer::Accepted(json) => interaction::Answer::Accepted(json),
-            Answer::Declined => interaction::Answer::Declined,
-            Answer::Cancelled => interaction::Answer::Cancelled,
-        };
-        source::Resumption { state: self.state, answers: self.answers.into_iter().map(answer).collect() }
+        let answers = self.answers.into_iter().map(Answer::into_wire).collect();
+        source::Resumption { state: self.state, answers }
     }
 }

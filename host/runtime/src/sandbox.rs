@@ -116,6 +116,7 @@ impl Sandbox {
         let trace = host.trace();
         let place = share.sandbox(&trace).await;
         let RunRequest { module, input, history, limits } = request;
+        let clock = host.clock();
         let bridge = Bridge::new(host, history, &limits);
         let calls = bridge.calls();
         let mut store = guest::store(&self.engine, &limits, &self.meter, bridge);
@@ -125,14 +126,15 @@ impl Sandbox {
             source_map: module.source_map,
         };
         let mut running = None;
-        let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
-            let making = Instantiating::begin(&self.meter, &trace);
-            let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
-            making.done();
-            running = Some(trace.span(names::RUN));
-            calls.beside(instance.executor_sandbox_engine().call_run(&mut *store, &module, &input)).await
-        })
-        .await;
+        let (result, usage) =
+            guest::call(&self.identity.name, &limits, clock.as_ref(), &mut store, async |store| {
+                let making = Instantiating::begin(&self.meter, &trace);
+                let instance: Bindings = self.pre.instantiate_async(&mut *store).await?;
+                making.done();
+                running = Some(trace.span(names::RUN));
+                calls.beside(instance.executor_sandbox_engine().call_run(&mut *store, &module, &input)).await
+            })
+            .await;
         calls.clear();
         if let (Some(span), Err(CallError::Guest(fault))) = (&running, &result)
             && store.data().seam.ended.is_none()

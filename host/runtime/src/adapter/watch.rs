@@ -32,7 +32,7 @@ impl Adapter {
         let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
         let mut store = guest::store(&self.roomy.engine, &limits, &self.meter, seam);
         let subject = Subject { config, settings, meta: None };
-        let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+        let (result, usage) = guest::call(&self.identity.name, &limits, None, &mut store, async |store| {
             let watching = watch.instantiate_async(&mut *store).await?;
             watching.executor_adapter_watch().call_run(store, &subject).await
         })

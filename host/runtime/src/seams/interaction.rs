@@ -1,19 +1,38 @@
 //! `executor:adapter/interaction`: questions in the middle of a call.
 //!
-//! A call that must ask returns `paused`: nothing waits in memory. `ask`
-//! answers `cancelled`, which every protocol that asks knows.
+//! A call that waits here stays in memory; one that can return `paused`
+//! instead waits in none. Where no execution asks (an index, a watch, a
+//! preview), nobody is asked: the answer is `cancelled`, which every protocol
+//! that asks knows.
 
 use executor_bindings::adapter::executor::adapter::{interaction, types::Failure};
 
-use super::AdapterSeam;
+use super::{AdapterSeam, host_failure};
 use crate::guest::Guest;
+use crate::pause::{Answer, QUESTION_LIMIT, Question};
 
 impl interaction::Host for Guest<AdapterSeam> {
     async fn ask(
         &mut self,
-        _: interaction::Request,
+        request: interaction::Request,
     ) -> wasmtime::Result<Result<interaction::Answer, Failure>> {
-        Ok(Ok(interaction::Answer::Cancelled))
+        let Some(asker) = self.seam.context.asker.clone() else {
+            return Ok(Ok(interaction::Answer::Cancelled));
+        };
+        self.seam.questions_asked += 1;
+        if self.seam.questions_asked > QUESTION_LIMIT {
+            let message = format!("a call asks {QUESTION_LIMIT} questions at most");
+            return Ok(Err(host_failure("question-refused", message)));
+        }
+        let question = match Question::checked(request) {
+            Ok(question) => question,
+            Err(failure) => return Ok(Err(host_failure("question-refused", failure.message))),
+        };
+        let answer = asker.ask(question).await;
+        Ok(answer.map(Answer::into_wire).map_err(|failure| Failure {
+            retryable: failure.retryable,
+            ..host_failure(&failure.code, failure.message)
+        }))
     }
 
     async fn progress(

@@ -147,8 +147,9 @@ impl Executions {
         })
     }
 
-    /// Executions that a process which is gone has left pending or running,
-    /// the oldest first, when asked before anything new is run.
+    /// Executions that a process which is gone has left pending, running, or
+    /// waiting in the middle of a call that was in its memory, the oldest
+    /// first, when asked before anything new is run.
     ///
     /// # Errors
     /// The database could not be read.
@@ -157,7 +158,12 @@ impl Executions {
             let sql = "SELECT id, kind, status, surface, client, account, title, created_ms,
                 settled_ms, error, fuel, memory_bytes, truncated, engine, code, compiled,
                 source_map, input, result, token, toolkit, spans FROM executions
-                WHERE status IN ('pending', 'running') ORDER BY id";
+                WHERE status IN ('pending', 'running')
+                OR (status = 'waiting_for_interaction' AND EXISTS (SELECT 1 FROM interactions
+                    WHERE interactions.execution = executions.id
+                    AND interactions.status = 'pending'
+                    AND json_extract(interactions.request, '$.live')))
+                ORDER BY id";
             sql::all(connection, sql, [], read_row)
         })
     }
