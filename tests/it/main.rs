@@ -17,6 +17,7 @@ mod local;
 mod main_job;
 mod mcp;
 mod mcp_client;
+mod meanwhile;
 mod neighbours;
 mod oauth;
 mod people;

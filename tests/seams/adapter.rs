@@ -2,10 +2,12 @@
 //! and against the adapter that comes with the daemon.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use executor_runtime::{
-    AdapterError, Credential, CredentialMethod, Document, HostPort, Location, MethodRule, Origin, Placement,
-    Probe, Scope, Secret, Share, ToolCall, ToolOutcome,
+    AdapterContext, AdapterError, Answer as Said, Asker, Credential, CredentialMethod, Document, HostPort,
+    Location, MethodRule, Origin, Placement, Probe, Scope, Secret, Share, ToolCall, ToolOutcome,
+    limits::Limits,
 };
 use executor_upstreams::plain::{self, Answer, Routes, Upstream};
 use serde_json::{Value, json};
@@ -179,4 +181,54 @@ async fn twenty_calls_at_a_time_get_their_own_answers() {
         }
     });
     futures::future::join_all(calls).await;
+}
+
+/// What a call of `ask` that asks so many times answers; each question is
+/// answered after a while.
+async fn asked_meanwhile(times: u64, after: Duration, answers: Vec<Said>) -> Result<Value, AdapterError> {
+    let ground = Ground::new();
+    let call = ToolCall {
+        tool: "ask".into(),
+        binding: Vec::new(),
+        arguments: json!({ "meanwhile": times }).to_string(),
+        settings: "{}".into(),
+        resume: None,
+    };
+    let (asker, mut questions) = Asker::new();
+    let limits = Limits { wall: Duration::from_secs(1), ..Limits::adapter_invoke() };
+    let context =
+        AdapterContext { asker: Some(asker), limits: Some(limits), ..ground.context(Scope::default()) };
+    let people = async {
+        for answer in answers {
+            let asked = questions.recv().await.expect("it asks");
+            assert_eq!(asked.question.message, "Which title?");
+            tokio::time::sleep(after).await;
+            asked.reply.send(Ok(answer)).expect("it waits");
+        }
+    };
+    let (adapter, share) = (adapter("adapter_plain").await, Share::default());
+    let (outcome, ()) = tokio::join!(adapter.invoke(&share, context, call), people);
+    let ToolOutcome::Done(done) = outcome? else { panic!("it does not pause") };
+    Ok(serde_json::from_str(&done.data).expect("JSON"))
+}
+
+#[tokio::test]
+async fn a_call_asks_meanwhile_and_the_time_of_people_is_not_its_own() {
+    let begun = Instant::now();
+    let answers = vec![Said::Accepted(r#"{"title":"a"}"#.into()), Said::Declined, Said::Cancelled];
+    let said = asked_meanwhile(3, Duration::from_millis(700), answers).await.unwrap();
+    assert_eq!(said, json!([{ "title": "a" }, "declined", "cancelled"]));
+    assert!(begun.elapsed() > Duration::from_secs(2), "twice its second");
+}
+
+#[tokio::test]
+async fn a_call_asks_only_so_often_and_nobody_where_nobody_is() {
+    let said = asked_meanwhile(18, Duration::ZERO, vec![Said::Declined; 16]).await.unwrap();
+    assert_eq!(said[15], "declined");
+    assert_eq!((&said[16], &said[17]), (&json!({ "no": "question-refused" }), &said[16]), "{said}");
+    let arguments = json!({ "meanwhile": 1 });
+    let ground = Ground::new();
+    let outcome = invoke("adapter_plain", &ground, Scope::default(), "ask", arguments, json!({})).await;
+    let ToolOutcome::Done(done) = outcome.unwrap() else { panic!("it does not pause") };
+    assert_eq!(done.data, r#"["cancelled"]"#);
 }

@@ -98,6 +98,7 @@ impl Ground {
             local: None,
             progress: None,
             changed: None,
+            asker: None,
             limits: None,
         }
     }

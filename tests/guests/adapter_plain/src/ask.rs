@@ -1,10 +1,11 @@
 //! A call that can't go on without a person: it returns what it needs to go
 //! on and what to ask, and is called again with the answers, in another
-//! instance, maybe days later.
+//! instance, maybe days later. One that can't be made again, since something
+//! upstream waits for it, asks meanwhile.
 
 use serde_json::{Value, json};
 
-use crate::executor::adapter::interaction::{Answer, Request};
+use crate::executor::adapter::interaction::{self, Answer, Request};
 use crate::executor::adapter::types::Failure;
 use crate::exports::executor::adapter::source::{Pause, Resumption};
 use crate::failure;
@@ -35,7 +36,24 @@ pub(crate) fn go_on(arguments: &Value, resume: Option<Resumption>) -> Result<Ste
     Ok(Step::Done(earlier))
 }
 
+/// Asks while the call goes on, as often as `arguments.meanwhile` says: for a
+/// title, or to visit `arguments.page`.
+pub(crate) fn meanwhile(arguments: &Value) -> Value {
+    let question = match arguments["page"].as_str() {
+        Some(page) => Request { url: Some(page.to_owned()), ..question("url", "Sign in, then come back") },
+        None => title(arguments),
+    };
+    let times = arguments["meanwhile"].as_u64().unwrap_or(0);
+    (0..times)
+        .map(|_| interaction::ask(&question).map_or_else(|why| json!({ "no": why.code }), said))
+        .collect()
+}
+
 fn form(arguments: &Value) -> Pause {
+    Pause { state: b"form".to_vec(), questions: vec![title(arguments)] }
+}
+
+fn title(arguments: &Value) -> Request {
     let name = if arguments["secret"] == true { "password" } else { "title" };
     let schema = json!({
         "type": "object",
@@ -43,8 +61,7 @@ fn form(arguments: &Value) -> Pause {
         "required": [name],
         "additionalProperties": false,
     });
-    let question = Request { schema: Some(schema.to_string()), ..question("form", "Which title?") };
-    Pause { state: b"form".to_vec(), questions: vec![question] }
+    Request { schema: Some(schema.to_string()), ..question("form", "Which title?") }
 }
 
 fn question(kind: &str, message: &str) -> Request {

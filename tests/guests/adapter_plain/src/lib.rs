@@ -82,6 +82,7 @@ impl Guest for Plain {
         tool.check(&arguments)?;
         let (data, is_error) = match tool {
             Tool::Echo => (arguments, false),
+            Tool::Ask if arguments["meanwhile"].is_u64() => (ask::meanwhile(&arguments), false),
             Tool::Ask => match ask::go_on(&arguments, call.resume)? {
                 ask::Step::Pause(pause) => return Ok(Outcome::Paused(pause)),
                 ask::Step::Done(answers) => (answers, false),
@@ -89,7 +90,11 @@ impl Guest for Plain {
             Tool::Fetch | Tool::Write => {
                 let answer = api::send(tool.method(), &call.settings, &arguments)?;
                 let is_error = answer.status >= 400;
-                (json!({ "status": answer.status, "body": answer.body }), is_error)
+                let mut data = json!({ "status": answer.status, "body": answer.body });
+                if arguments["meanwhile"].is_u64() {
+                    data["answers"] = ask::meanwhile(&arguments);
+                }
+                (data, is_error)
             }
         };
         Ok(Outcome::Done(Response { data: data.to_string(), is_error, metadata: None }))

@@ -68,6 +68,10 @@ impl Tool {
                 "properties": {
                     "page": { "type": "string", "description": "The page." },
                     "secret": { "type": "boolean", "description": "Ask for a password instead." },
+                    "meanwhile": {
+                        "type": "integer",
+                        "description": "Ask so many times while the call goes on, for a title or the page.",
+                    },
                 },
                 "additionalProperties": false,
             }),
@@ -79,7 +83,11 @@ impl Tool {
             }),
             Self::Write => json!({
                 "type": "object",
-                "properties": { "path": path, "body": {} },
+                "properties": {
+                    "path": path,
+                    "body": {},
+                    "meanwhile": { "type": "integer", "description": "Ask so many times after it was sent." },
+                },
                 "required": ["path", "body"],
                 "additionalProperties": false,
             }),
