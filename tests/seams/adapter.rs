@@ -58,7 +58,7 @@ async fn a_plain_adapter_describes_indexes_and_answers() {
         .await
         .unwrap();
     let names: Vec<&str> = indexed.staged.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["echo", "fetch", "write", "ask"]);
+    assert_eq!(names, ["echo", "fetch", "write", "ask", "askWrite"]);
 
     let upstream =
         plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap();

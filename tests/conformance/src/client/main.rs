@@ -47,8 +47,9 @@ fn run() -> Result<()> {
         client.authorize(&[])?;
         client.daemon.run(&["sources", "refresh", "s"])?.ok()?;
     }
-    for tool in client.tools()? {
-        client.call(&tool)?;
+    let tools = client.tools()?;
+    for tool in &tools {
+        client.call(tool, &tools)?;
     }
     Ok(())
 }
@@ -121,15 +122,27 @@ impl Client {
         })
     }
 
-    fn call(&mut self, tool: &str) -> Result<()> {
-        let described = self.daemon.run(&["tools", "describe", tool, "--json"])?.json()?;
-        let arguments = arguments::of(&described["input_schema"]).to_string();
+    fn schema(&self, tool: &str) -> Result<Value> {
+        Ok(self.daemon.run(&["tools", "describe", tool, "--json"])?.json()?["input_schema"].clone())
+    }
+
+    fn call(&mut self, tool: &str, all: &[String]) -> Result<()> {
+        let schema = self.schema(tool)?;
+        let mut arguments = arguments::of(&schema);
+        // A tool that takes a schema is shown that of another, as it arrived.
+        if schema["properties"]["schema"]["type"] == "object"
+            && let Some(other) = all.iter().find(|other| *other != tool)
+        {
+            arguments["schema"] = self.schema(other)?;
+        }
+        let arguments = arguments.to_string();
         for _ in 0..=STEPS {
             let outcome = self.daemon.run(&["call", tool, &arguments, "--json"])?;
             let mut view = outcome.value();
             while view["status"] == "waiting_for_interaction" {
                 view = self.answer(&view)?;
             }
+            eprintln!("{tool}: {} {}", view["status"], view["error"]["message"]);
             let missing = &view["error"]["details"]["details"]["missing_scopes"];
             let missing: Vec<String> = missing
                 .as_array()

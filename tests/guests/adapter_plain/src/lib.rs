@@ -82,7 +82,7 @@ impl Guest for Plain {
         tool.check(&arguments)?;
         let (data, is_error) = match tool {
             Tool::Echo => (arguments, false),
-            Tool::Ask => match ask::go_on(&arguments, call.resume)? {
+            Tool::Ask | Tool::AskWrite => match ask::go_on(&arguments, call.resume)? {
                 ask::Step::Pause(pause) => return Ok(Outcome::Paused(pause)),
                 ask::Step::Done(answers) => (answers, false),
             },
