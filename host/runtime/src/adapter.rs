@@ -261,7 +261,8 @@ impl Adapter {
         }))
     }
 
-    /// Makes tools of a document.
+    /// Makes tools of a document. `meta` is JSON of what else the adapter is
+    /// told.
     ///
     /// # Errors
     /// When the document is refused, or the adapter breaks.
@@ -272,11 +273,11 @@ impl Adapter {
         config: String,
         settings: String,
         document: Option<Document>,
+        meta: Option<String>,
     ) -> Result<Indexed, AdapterError> {
         let place = share.heavy(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_index);
-        let request =
-            source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
+        let request = source::IndexRequest { config, settings, document: document.map(wire_document), meta };
         let (result, usage, staged) = self
             .enter(&self.roomy, place, names::INDEX, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await
