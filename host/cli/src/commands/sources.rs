@@ -20,6 +20,8 @@ use crate::{input, program, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
+/// The kind of what no adapter takes.
+const UNKNOWN: &str = "unknown";
 /// The largest document that still fits into a request, encoded.
 const DOCUMENT_LIMIT_BYTES: u64 = 47 * 1024 * 1024;
 
@@ -131,6 +133,9 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
     }
     let source = &answer.value["source"];
     let elapsed = answer.value["elapsed_ms"].as_u64().unwrap_or_else(|| milliseconds(begun));
+    for note in list(&answer.value, "notes") {
+        context.output.say(&scalar(note));
+    }
     context.output.print(&added_line(source, elapsed, context.output.data))?;
     tell_warnings(context, source);
     tell_next(context, &answer.value);
@@ -304,26 +309,40 @@ fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failur
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
     let answer = Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
-    let found = !list(&answer.value, "items").is_empty();
-    if found || context.output.json {
-        context.output.answer(&answer, render_detections)?;
-    } else {
-        context.output.tell("no adapter knows what it is");
-    }
-    Ok(if found { Exit::Ok } else { Exit::Failed })
+    context.output.answer(&answer, render_detections)?;
+    let is_known = |item: &Value| field(item, "kind") != UNKNOWN;
+    Ok(if list(&answer.value, "items").iter().any(is_known) { Exit::Ok } else { Exit::Failed })
 }
 
 fn render_detections(answer: &Value, style: Style) -> String {
-    let mut table = Table::new(&["KIND", "CONFIDENCE", "NAME", "TITLE"]);
-    let mut warnings = String::new();
-    for item in list(answer, "items") {
-        let confidence = format!("{}%", number(item, "confidence"));
-        table.row([&field(item, "kind"), &confidence, &field(item, "suggested_name"), &field(item, "title")]);
-        for warning in list(item, "warnings") {
-            warnings.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
-        }
+    let rendered: Vec<String> =
+        list(answer, "items").iter().map(|item| render_detection(item, style)).collect();
+    rendered.join("\n")
+}
+
+fn render_detection(item: &Value, style: Style) -> String {
+    let auth: Vec<String> = list(item, "auth").iter().map(auth_hint).collect();
+    let facts = [
+        ("kind", style.bold(&field(item, "kind"))),
+        ("confidence", format!("{}%", number(item, "confidence"))),
+        ("name", field(item, "suggested_name")),
+        ("title", field(item, "title")),
+        ("document", field(item, "document_url")),
+        ("auth", auth.join(", ")),
+        ("transport", field(item, "transport")),
+    ];
+    let mut rendered = table::facts(&facts, style);
+    for warning in list(item, "warnings") {
+        rendered.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
     }
-    table.render(style) + &warnings
+    rendered
+}
+
+fn auth_hint(hint: &Value) -> String {
+    match (field(hint, "kind"), field(hint, "label")) {
+        (kind, label) if label.is_empty() => kind,
+        (kind, label) => format!("{kind} ({label})"),
+    }
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
@@ -468,6 +487,25 @@ mod tests {
             added_line(&source(), 1_250, Style::default()),
             @"added github: openapi, 1,223 tools (GitHub v3 REST API 1.1.4), 7 warnings, 1.2 s"
         );
+    }
+
+    #[test]
+    fn what_was_detected_is_shown_in_full() {
+        let answer = json!({ "items": [{
+            "kind": "unknown", "confidence": 0, "suggested_name": "example",
+            "document_url": "https://api.example.com/", "transport": "http",
+            "auth": [{ "kind": "http-basic", "label": "user name and password" }, { "kind": "oauth2", "label": "" }],
+            "warnings": ["https://api.example.com/ answered 401\u{1b}[2J"]
+        }] });
+        insta::assert_snapshot!(render_detections(&answer, Style::default()), @r"
+        kind        unknown
+        confidence  0%
+        name        example
+        document    https://api.example.com/
+        auth        http-basic (user name and password), oauth2
+        transport   http
+        warning: https://api.example.com/ answered 401
+        ");
     }
 
     #[test]
