@@ -21,6 +21,7 @@ mod neighbours;
 mod oauth;
 mod people;
 mod programs;
+mod refresh;
 mod secrets;
 mod telemetry;
 mod wire;

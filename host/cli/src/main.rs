@@ -25,6 +25,7 @@ mod pages;
 mod prompt;
 #[cfg(test)]
 mod reference;
+mod reviews;
 mod settings;
 mod style;
 mod table;
