@@ -57,6 +57,7 @@ fn post_route(path: &str) -> Option<Calls> {
         "/sources"
         | "/sources/detect"
         | "/sources/{source}/refresh"
+        | "/sources/{source}/review"
         | "/connections"
         | "/connections/{source}/{name}/values"
         | "/authorizations"

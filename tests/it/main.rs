@@ -22,6 +22,7 @@ mod neighbours;
 mod oauth;
 mod people;
 mod programs;
+mod refresh;
 mod secrets;
 mod sign_in;
 mod telemetry;

@@ -26,6 +26,7 @@ mod program;
 mod prompt;
 #[cfg(test)]
 mod reference;
+mod reviews;
 mod settings;
 mod style;
 mod table;

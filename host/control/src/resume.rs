@@ -172,9 +172,12 @@ impl Workspace {
             Err(Problem { kind: ProblemKind::Conflict, .. }) => return self.execution_view(&row.id).await,
             Err(problem) => return Err(problem),
         }
-        if request.action == ResumeAction::Accept
+        let approved = request.action == ResumeAction::Accept && chosen.kind == APPROVAL;
+        if approved {
+            self.review_by_answer(caller, chosen).await;
+        }
+        if approved
             && request.remember
-            && chosen.kind == APPROVAL
             && let Some(rule) = self.rule_from(caller, chosen)
             && let Err(problem) = self.write_policy(caller, rule, None).await
         {

@@ -21,8 +21,12 @@ use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
+use crate::reviews::UnreviewedTool;
 use crate::trust::settle_hints;
 use crate::workspace::Workspace;
+
+/// Writes that a refresh lists.
+const UNREVIEWED: usize = 100;
 
 /// A source to add.
 #[derive(Clone, Default, Deserialize, ToSchema)]
@@ -86,6 +90,8 @@ pub struct SourceView {
     pub refreshed_at: String,
     /// How many connections it has.
     pub connections: usize,
+    /// How many writes a refresh brought that nobody has seen.
+    pub unreviewed: u64,
 }
 
 /// A source in full.
@@ -152,6 +158,9 @@ pub struct SourceRefreshed {
     pub changed: Vec<String>,
     /// Origins that the document newly names; they are not granted.
     pub new_origins: Vec<String>,
+    /// The writes that ask a person, whatever the rules allow, until they were
+    /// reviewed: the first hundred of as many as the source says.
+    pub unreviewed: Vec<UnreviewedTool>,
 }
 
 /// How far an index is.
@@ -355,7 +364,15 @@ impl Workspace {
         let (added, removed, changed) = changes;
         let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
         self.record(caller, "source.refresh", what).await?;
-        Ok(SourceRefreshed { source: self.source_view(&row)?, added, removed, changed, new_origins })
+        let unreviewed = self.first_unreviewed(&row.name, UNREVIEWED)?;
+        Ok(SourceRefreshed {
+            source: self.source_view(&row)?,
+            added,
+            removed,
+            changed,
+            new_origins,
+            unreviewed,
+        })
     }
 
     /// Removes a source with its tools and connections.
@@ -461,6 +478,7 @@ impl Workspace {
             created_at: rfc3339(row.created_ms),
             refreshed_at: rfc3339(row.refreshed_ms),
             connections: self.store.connections(Some(&row.name))?.len(),
+            unreviewed: self.store.unreviewed(&row.name)?.len() as u64,
         })
     }
 

@@ -64,6 +64,6 @@ pub use sessions::SessionRow;
 pub use tokens::TokenRow;
 pub use workspace::{
     AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
-    VisitAuth, WarningRow, Workspace,
+    Unreviewed, UnreviewedRow, VisitAuth, WarningRow, Workspace,
 };
 pub use writer::{Commit, Durability, Health, observe_commits};

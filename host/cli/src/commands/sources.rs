@@ -16,7 +16,7 @@ use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{input, program, settings};
+use crate::{input, program, reviews, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
@@ -44,6 +44,10 @@ pub(crate) enum Action {
         #[arg(required = true)]
         names: Vec<String>,
     },
+    /// Show the writes that a refresh brought, and say that you have seen them
+    ///
+    /// Until then each of them asks a person, whatever a rule allows.
+    Review(ReviewArguments),
     /// Remove a source with its tools and connections
     Remove {
         /// The sources
@@ -100,6 +104,15 @@ pub(crate) struct DetectArguments {
     allow_host: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArguments {
+    /// The source
+    name: String,
+    /// Mark them as seen without being asked: a person has seen them
+    #[arg(long)]
+    yes: bool,
+}
+
 pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     match action {
         Action::Add(arguments) => add(context, &arguments),
@@ -111,6 +124,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Action::Refresh { names } => refresh(context, &names),
+        Action::Review(arguments) => reviews::review(context, &arguments.name, arguments.yes),
         Action::Remove { names } => {
             for name in &names {
                 Api::new(context).delete(&context.path(&["sources", name]))?;
@@ -378,6 +392,12 @@ fn render_detail(source: &Value, style: Style) -> String {
         Value::Object(settings) if !settings.is_empty() => text::compact_json(&source["settings"]),
         _ => String::new(),
     };
+    let unreviewed = match number(source, "unreviewed") {
+        0 => String::new(),
+        count => {
+            format!("{}: executor sources review {}", text::counted(count, "write"), field(source, "name"))
+        }
+    };
     let facts = [
         ("name", style.bold(&field(source, "name"))),
         ("title", field(source, "title")),
@@ -395,6 +415,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("connections", joined(source, "connection_names")),
         ("added", time(source, "created_at")),
         ("refreshed", time(source, "refreshed_at")),
+        ("unreviewed", unreviewed),
     ];
     let mut rendered = table::facts(&facts, style);
     let methods = list(source, "auth_methods");
@@ -441,6 +462,7 @@ fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
             let command = context.command(&format!("connections add {} …", text::line(name, 80)));
             context.output.hint(&format!("add the connection again to allow them: `{command}`"));
         }
+        reviews::tell(context, &answer.value);
         tell_warnings(context, &answer.value["source"]);
     }
     Ok(Exit::Ok)

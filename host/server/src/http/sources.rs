@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use executor_control::{
-    AddSource, Capability, DefinitionView, DetectionView, PageQuery, SourceAdded, SourceDetail, SourceInput,
-    SourceInspection, SourceRefreshed, SourceView,
+    AddSource, Capability, DefinitionView, DetectionView, PageQuery, ReviewTools, SourceAdded, SourceDetail,
+    SourceInput, SourceInspection, SourceRefreshed, SourceView, ToolsReviewed, UnreviewedTool,
 };
 
 use super::decode::{Creation, Json, LargeCreation, LargeJson, Nothing, Parameters, Segments, Who};
@@ -42,6 +42,21 @@ pub(super) fn routes() -> Vec<Route> {
             refresh,
         )
         .gives::<SourceRefreshed>(StatusCode::OK),
+        Route::get(
+            "/v1/workspaces/{workspace}/sources/{source}/review",
+            "The writes that a refresh brought and nobody has seen",
+            unreviewed,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .query::<PageQuery>()
+        .gives_page::<UnreviewedTool>(),
+        Route::post(
+            "/v1/workspaces/{workspace}/sources/{source}/review",
+            "Say that a person has seen them",
+            review,
+        )
+        .takes::<ReviewTools>()
+        .gives::<ToolsReviewed>(StatusCode::OK),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/inspection",
             "All that a source was made of",
@@ -116,6 +131,24 @@ async fn refresh(
     let workspace = app.control.workspace(&caller, &workspace)?;
     let work = |progress| async move { workspace.refresh_source(&caller, &source, progress).await };
     stream::answer(&headers, StatusCode::OK, work).await
+}
+
+async fn unreviewed(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.unreviewed_tools(&source, &query)?)
+}
+
+async fn review(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Json(request): Json<ReviewTools>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.review_tools(&caller, &source, request).await?)
 }
 
 async fn remove(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::{Staged, Workspace, tools};
+use super::{Staged, Workspace, reviews, tools};
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
 use crate::names::SourceName;
@@ -58,7 +58,8 @@ pub struct SourceRow {
 
 impl Workspace {
     /// Adds a source with all that its index staged, or puts these in the
-    /// place of what the source of that name had; its connections stay. A
+    /// place of what the source of that name had; its connections stay, and
+    /// the writes that it did not have are [unreviewed](Self::unreviewed). A
     /// reader sees the old or the new source, never a part of either.
     ///
     /// # Errors
@@ -66,9 +67,13 @@ impl Workspace {
     /// error the old source is as it was.
     pub async fn replace_source(&self, row: SourceRow, staged: Staged, once: Option<Once>) -> Result<()> {
         self.write("replacing a source", move |connection| {
+            let before = reviews::before(connection, &row.name)?;
             let id = put(connection, &row)?;
             tools::clear(connection, id)?;
             tools::put(connection, id, &staged)?;
+            if let Some(before) = before {
+                reviews::put(connection, id, &before, &staged, row.refreshed_ms)?;
+            }
             once::put(connection, once.as_ref(), row.name.as_str())
         })
         .await
