@@ -303,7 +303,7 @@ async fn adapters_of_strangers_take_part() {
     let kinds: Vec<&Value> = all["items"].as_array().unwrap().iter().map(|item| &item["kind"]).collect();
     assert_eq!(kinds, ["plain", "openapi"], "the surest is first");
     let added = add(&daemon, &upstream, "/api", &["--json"]).json();
-    assert_eq!((&added["source"]["kind"], &added["source"]["tool_count"]), (&json!("plain"), &json!(4)));
+    assert_eq!((&added["source"]["kind"], &added["source"]["tool_count"]), (&json!("plain"), &json!(5)));
     let added = daemon.run(&["sources", "add", file.to_str().unwrap(), "--name", "filed", "--json"]).json();
     assert_eq!(added["source"]["kind"], "plain");
     let ours = add(&daemon, &upstream, "/both", &["--kind", "openapi", "--json"]).json();
