@@ -14,6 +14,7 @@ use crate::auth::AuthMethod;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
+use crate::commands::ENVIRONMENT;
 use crate::indexing::ConnectionIndex;
 use crate::invoke::Bound;
 use crate::oauth::{EXPIRED, Endpoints, Flow, Grant, Tokens, expired};
@@ -345,15 +346,23 @@ impl Workspace {
     }
 
     /// Which connection a call uses: the named one, else the one named like
-    /// the source, else `default`, else the only one; never one of several by
-    /// chance.
+    /// the source, else `default`, else the only one, of those that serve the
+    /// tool; never one of several by chance. A tool that takes no credential
+    /// needs none.
     pub(crate) fn bind(&self, tool: &Tool, named: Option<&str>) -> Result<Option<ConnectionRow>, Problem> {
         if let Some(name) = named {
             return self.known_connection(tool.source.as_str(), name).map(Some);
         }
-        let connections = self.store.connections(Some(&tool.source))?;
+        let mut connections = self.store.connections(Some(&tool.source))?;
+        let serve: Vec<ConnectionRow> = connections.iter().filter(|row| serves(row, tool)).cloned().collect();
+        // Where none does, the one that would be used says what it lacks.
+        if !serve.is_empty() {
+            connections = serve;
+        }
+        let of_program = |row: &ConnectionRow| row.methods.iter().any(|method| method == ENVIRONMENT);
         match (unnamed(&connections, &tool.source), connections.as_slice()) {
             (Some(chosen), _) => Ok(Some(chosen.clone())),
+            (None, several) if tool.row.auth.is_empty() && !several.iter().any(of_program) => Ok(None),
             (None, []) if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) => Ok(None),
             (None, []) => {
                 Err(binding(format!("{} needs a connection, and {} has none", tool.path, tool.source))
@@ -508,6 +517,13 @@ impl Workspace {
         }));
         Credential { renewal: Some(renewal), ..credential }
     }
+}
+
+/// Whether a connection has all methods of an alternative of the tool, or the
+/// tool takes calls without any.
+fn serves(connection: &ConnectionRow, tool: &Tool) -> bool {
+    let serves = |methods: &Vec<String>| methods.iter().all(|id| connection.methods.contains(id));
+    tool.row.auth.is_empty() || tool.row.auth.iter().any(serves)
 }
 
 /// Every value that the methods need is there, and no other.
