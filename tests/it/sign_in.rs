@@ -34,7 +34,7 @@ async fn a_source_gets_its_tools_with_its_connection() {
         "{added}"
     );
     assert_eq!(source["origins"], json!([emulator.origin()]), "where a credential will go is pinned now");
-    assert_eq!(added["next"], json!(["executor connections add shop --set token=-"]));
+    assert_eq!(added["next"], json!(["executor connections add shop"]));
     let said = daemon.run(&["sources", "refresh", "shop", "--json"]).json();
     assert_eq!(said["source"]["tool_count"], 0, "without a connection it is as it was: {said}");
 

@@ -576,10 +576,9 @@ fn next_steps(detail: &SourceDetail) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
     let is_locked = detail.warnings.iter().any(|warning| warning.code == SIGN_IN_NEEDED);
-    if let Some(method) = detail.auth_methods.first() {
-        let variables: Vec<String> =
-            method.variables.iter().map(|variable| format!("--set {}=-", variable.name)).collect();
-        steps.push(format!("executor connections add {name} {}", variables.join(" ")).trim_end().to_owned());
+    if !detail.auth_methods.is_empty() {
+        // It asks for what is needed, or has a person sign in.
+        steps.push(format!("executor connections add {name}"));
     }
     if !is_locked {
         steps.push(format!("executor tools search --source {name} WORDS"));
