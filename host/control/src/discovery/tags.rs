@@ -166,7 +166,8 @@ mod tests {
         check("<a <b>", "a; b");
         check("<!-- never ends <a>", "");
         check("a < b && c > d", "");
-        assert_eq!(tags(&"<a é=".repeat(100_000)).len(), TAGS);
+        assert_eq!(tags(&"<a>".repeat(100_000)).len(), TAGS);
+        assert!(tags(&"<a é=".repeat(100_000)).len() < TAGS, "values may hold what they like");
     }
 
     #[test]
