@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use executor_runtime::{
-    Adapter, AdapterError, AdapterFailure, Document, Indexed, MethodRule, Probe, Scope, Share, ToolCall,
-    ToolOutcome,
+    Adapter, AdapterError, AdapterFailure, Capture, Document, Indexed, MethodRule, Probe, Scope, Share,
+    ToolCall, ToolOutcome,
 };
 use executor_upstreams::plain::{self, Answer, Request, Upstream};
 use serde_json::{Value, json};
@@ -129,6 +129,30 @@ fn methods(upstream: &Upstream) -> Vec<String> {
     let entries = upstream.ledger.entries();
     let method = |body: Value| body["method"].as_str().map(str::to_owned);
     entries.iter().filter_map(|entry| entry.json().and_then(method)).collect()
+}
+
+#[tokio::test]
+async fn what_a_person_is_shown_is_the_call_and_not_the_greeting() {
+    for server in [modern as fn(&Request<'_>) -> Answer, legacy] {
+        let (ground, upstream) = (Ground::new(), plain::start(server).await.unwrap());
+        let indexed = index(&ground, &upstream).await.unwrap();
+        upstream.ledger.clear();
+        let call = ToolCall {
+            tool: "echo".into(),
+            binding: indexed.staged.tools[0].binding.clone(),
+            arguments: r#"{"said":"shown"}"#.into(),
+            settings: "{}".into(),
+            resume: None,
+        };
+        // Nothing is remembered of the server there.
+        let fresh = Ground::new();
+        let mut shown = scope(&upstream, MethodRule::Any);
+        shown.capture = Capture::All;
+        let _ = adapter().await.invoke(&Share::default(), fresh.context(shown.clone()), call).await;
+        let body = shown.captured().unwrap().body.unwrap();
+        assert!(body.contains("tools/call") && body.contains("shown"), "{body}");
+        assert_eq!(upstream.ledger.count(), 0, "and nothing was sent");
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use wasmtime::component::Linker;
 
 use crate::artifact::World;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
-use crate::egress::{Egress, Scope};
+use crate::egress::{Capture, Egress, Scope};
 use crate::fault::CallError;
 use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
@@ -24,6 +24,9 @@ use crate::pause::{Pause, Resumption};
 use crate::processes::{Local, Processes};
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
+
+/// `call.meta` of a call that is only looked at.
+const PREVIEW: &str = r#"{"preview":true}"#;
 
 /// Tells how far an index is: done, total, what.
 pub type Progress = Arc<dyn Fn(u64, Option<u64>, &str) + Send + Sync>;
@@ -331,13 +334,14 @@ impl Adapter {
     ) -> Result<ToolOutcome, AdapterError> {
         let place = share.adapter(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
+        let preview = context.scope.capture != Capture::Off;
         let call = source::Call {
             tool: call.tool,
             binding: call.binding,
             arguments: call.arguments,
             settings: call.settings,
             resume: call.resume.map(Resumption::into_wire),
-            meta: None,
+            meta: preview.then(|| PREVIEW.to_owned()),
         };
         let (result, _, _) = self
             .enter(&self.pooled, place, names::INVOKE, &limits, context, async |bindings, store| {
