@@ -11,6 +11,9 @@ use super::tags::{self, Tag};
 /// References of one kind that are kept.
 const REFERENCES: usize = 20;
 const URL_BYTES: usize = 2_048;
+/// Bytes of a catalogue. A larger document costs too much memory to be read
+/// for this alone.
+const CATALOGUE_BYTES: usize = 1 << 20;
 /// Bytes of a list of descriptions in a script.
 const LIST_BYTES: usize = 64 * 1024;
 
@@ -55,7 +58,7 @@ impl References {
         let text = tags::text(answer.body);
         if tags::is_page(&text) {
             self.page(answer.at, &text);
-        } else if text.trim_start().starts_with('{') {
+        } else if text.trim_start().starts_with('{') && answer.body.len() <= CATALOGUE_BYTES {
             if let Ok(root) = serde_json::from_slice::<Value>(answer.body) {
                 self.json(answer, &root);
             }
@@ -396,6 +399,9 @@ mod tests {
         check(r#"{"urls":[{"url":"/a"},{"url":"/b"}],"url":""}"#, true, "", "/a /b", "");
         check(r#"{"url":"/v3/api-docs"}"#, false, "", "", "");
         check(r#"{"openapi":"3.0.0","url":"/x"}"#, true, "", "", "");
+        let huge =
+            format!(r#"{{"linkset":[{{"service-desc":[{{"href":"/x"}}]}}],"x":"{}"}}"#, "x".repeat(1 << 20));
+        assert!(read(&[], &huge, false).descriptions.is_empty());
     }
 
     #[test]
