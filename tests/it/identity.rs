@@ -224,6 +224,7 @@ const ASIDE: &[&str] = &[
     "POST /v1/workspaces",
     "GET /handoff/{secret}",
     "POST /handoff/{secret}",
+    "GET /oauth/callback",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::components::guest;
 use crate::daemon::{Answer, Daemon};
 use crate::identity::Person;
-use crate::wire::Wire;
+use crate::wire::{Wire, next_event};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -26,7 +26,7 @@ fn daemon() -> Daemon {
 /// Adds the emulator as a source.
 fn add(daemon: &Daemon, options: &[&str], arguments: &[&str]) -> Answer {
     let emulator = program::path("stdio-emulator");
-    let begin = ["sources", "add", "--json"];
+    let begin = ["sources", "add", "--json", "--kind", "lines"];
     let command = ["--", emulator.to_str().unwrap()];
     daemon.run(&[&begin[..], options, &command, arguments].concat())
 }
@@ -145,7 +145,7 @@ fn nothing_of_a_program_outlives_a_daemon_that_is_killed() {
     let mark = format!("killed-{}", std::process::id());
     add(&daemon, &["--name", "local", "--trusted"], &["--stubborn", "--mark", &mark]).json();
     call(&daemon, "local.spawn", &json!({}));
-    assert!(processes(&mark).len() >= 5, "the guard, the program and three below it");
+    until("the guard, the program and three below it", || processes(&mark).len() >= 5);
     daemon.kill();
     until("the end of all that the daemon ran", || processes(&mark).is_empty());
 
@@ -153,7 +153,7 @@ fn nothing_of_a_program_outlives_a_daemon_that_is_killed() {
     let answer = call(&daemon, "local.echo", &json!({ "text": "again" }));
     assert_eq!(answer["text"], "again", "the next daemon starts it anew");
     call(&daemon, "local.spawn", &json!({}));
-    assert!(processes(&mark).len() >= 5);
+    until("all of them again", || processes(&mark).len() >= 5);
     assert!(daemon.stop().success());
     assert_eq!(processes(&mark), Vec::<u32>::new(), "a daemon that ends in order waits for them");
 }
@@ -231,7 +231,7 @@ fn a_program_that_is_silent_holds_up_nothing_else() {
     let adding: Vec<_> = ["silent1", "silent2", "silent3"]
         .map(|name| {
             let emulator = program::path("stdio-emulator");
-            let begin = ["sources", "add", "--name", name];
+            let begin = ["sources", "add", "--kind", "lines", "--name", name];
             let command = ["--", emulator.to_str().unwrap(), "--silent"];
             daemon.run_beside(&[&begin[..], &patience, &command].concat())
         })
@@ -247,4 +247,67 @@ fn a_program_that_is_silent_holds_up_nothing_else() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("did not answer"), "{said}");
     }
+}
+
+fn tools(daemon: &Daemon) -> Vec<String> {
+    let found = daemon.run(&["tools", "list", "--source", "local", "--json"]).json();
+    let items = found["items"].as_array().unwrap().clone();
+    items.iter().map(|item| item["path"].as_str().unwrap().to_owned()).collect()
+}
+
+fn refreshes(daemon: &Daemon) -> usize {
+    let records = daemon.run(&["audit", "search", "--json", "--what", "source.refresh"]).json();
+    records["items"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_program_that_says_that_it_changed_is_indexed_once_for_all_it_said() {
+    let daemon = daemon();
+    let (_, mut events) = Wire::owner(&daemon).events("/v1/events");
+    add(&daemon, &["--name", "local", "--trusted"], &[]).json();
+    let before = tools(&daemon);
+    assert!(!before.contains(&"local.third".to_owned()), "{before:?}");
+    // Three at once; those that no watch heard yet are told again.
+    until("a watch that hears", || {
+        call(&daemon, "local.change", &json!({ "times": 3 }));
+        tools(&daemon).contains(&"local.third".to_owned())
+    });
+    let after = tools(&daemon);
+    assert_eq!(after.len(), before.len() + 3, "{after:?}");
+    assert_eq!(refreshes(&daemon), 1, "what was told together is one");
+    loop {
+        let (kind, event) = next_event(&mut events);
+        if kind == "source.refresh" {
+            assert_eq!(event["about"]["added"], 3, "{event}");
+            break;
+        }
+    }
+    call(&daemon, "local.change", &json!({ "times": 50 }));
+    std::thread::sleep(Duration::from_millis(1_000));
+    assert_eq!(refreshes(&daemon), 1, "what is the same as before is no change");
+    let echo = call(&daemon, "local.echo", &json!({ "text": "still there" }));
+    assert_eq!(echo["text"], "still there");
+}
+
+#[test]
+fn a_watch_keeps_no_program_and_one_that_floods_keeps_nobody() {
+    let mut daemon = Daemon::stopped();
+    fs::write(daemon.home().join("config.toml"), "[limits]\nprocess_idle_seconds = 2\n").unwrap();
+    daemon.serve();
+    daemon.run(&["component", "add", &guest("adapter_stdio"), "--yes"]).ok();
+    let mark = format!("watched-{}", std::process::id());
+    add(&daemon, &["--name", "local", "--trusted"], &["--mark", &mark]).json();
+    call(&daemon, "local.echo", &json!({}));
+    assert!(!processes(&mark).is_empty());
+    until("the end of a program that is only listened to", || processes(&mark).is_empty());
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(processes(&mark), Vec::<u32>::new(), "nobody starts it again to listen");
+
+    add(&daemon, &["--name", "flood", "--trusted", "--set", "watch=flood"], &[]).json();
+    let begun = Instant::now();
+    for _ in 0..5 {
+        call(&daemon, "flood.echo", &json!({}));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    daemon.run(&["sources", "remove", "flood"]).ok();
 }

@@ -245,6 +245,28 @@ async fn an_answer_that_was_lost_ends_the_authorization_and_asks_no_oftener() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_kill_in_the_middle_of_a_refresh_is_told_once_and_asks_no_oftener() {
+    let (mut daemon, emulator) = start(Script::default()).await;
+    authorize(&daemon, by_code());
+    emulator.revoke_access();
+    emulator.fault(Fault::token(FaultKind::Held));
+    let calling = daemon.run_beside(&["call", "api.items.list", "{}"]);
+    daemon.until(|_| tokens(&emulator, "refresh_token").len() == 1);
+    // The server has rotated the token, and nobody hears of it.
+    daemon.kill();
+    calling.join().unwrap();
+    emulator.release();
+    daemon.serve();
+    for _ in 0..3 {
+        let said = call(&daemon, "api.items.list", &json!({})).fails(1);
+        assert!(said.contains("401") || said.contains("has to be authorized again"), "{said}");
+    }
+    assert_eq!(tokens(&emulator, "refresh_token").len(), 2, "the old token was tried once");
+    assert_eq!(authorize(&daemon, json!({ "source": "api", "again": true }))["status"], "connected");
+    call(&daemon, "api.items.list", &json!({})).ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_costs_no_token() {
     let (daemon, emulator) = start(Script::default()).await;
     authorize(&daemon, by_code());

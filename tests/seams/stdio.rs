@@ -3,11 +3,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
 use executor_runtime::{
-    Adapter, AdapterContext, AdapterError, AdapterFailure, Capture, Identity, Local, LocalProgram, Runtime,
-    Scope, Secret, Share, ToolCall, ToolOutcome,
+    Adapter, AdapterContext, AdapterError, AdapterFailure, CallError, Capture, Identity, Local, LocalProgram,
+    Runtime, Scope, Secret, Share, ToolCall, ToolOutcome,
 };
 use executor_store::Digest;
 use executor_upstreams::program;
@@ -112,7 +114,8 @@ async fn a_program_is_indexed_and_a_thousand_calls_at_a_time_get_their_own_answe
     let bench = Arc::new(Bench::new("interleaved", &["--shuffle", "--banner", "--bom", "--crlf"]));
     let lines = adapter("adapter_stdio").await;
     let config = r#"{"transport":"stdio"}"#;
-    let indexed = lines.index(&bench.share, bench.context(), config.into(), "{}".into(), None).await.unwrap();
+    let indexed =
+        lines.index(&bench.share, bench.context(), config.into(), "{}".into(), None, None).await.unwrap();
     let names: Vec<&str> = indexed.staged.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(indexed.title.as_deref(), Some("Emulator"));
     assert!(names.starts_with(&["tools", "echo"]) && names.ends_with(&["act"]), "{names:?}");
@@ -327,4 +330,67 @@ async fn a_program_is_reached_by_its_own_calls_alone_and_not_while_they_are_look
     let told: Vec<(&str, &str)> =
         seen.iter().map(|record| (record.method.as_str(), record.origin.as_str())).collect();
     assert_eq!(told, [("WRITE", "stdio")], "a line that left is on record as a request is");
+}
+
+/// A watch with a second of CPU, and how often it said that something changed.
+async fn watch(bench: &Bench) -> (Result<(), AdapterError>, usize) {
+    watch_for(bench, PATIENCE).await
+}
+
+async fn watch_for(bench: &Bench, wall: Duration) -> (Result<(), AdapterError>, usize) {
+    let told = Arc::new(AtomicUsize::new(0));
+    let counted = told.clone();
+    let context = AdapterContext {
+        changed: Some(Arc::new(move |what| {
+            assert_eq!(what, "tools");
+            counted.fetch_add(1, Ordering::Relaxed);
+        })),
+        limits: Some(Limits { fuel: FUEL_PER_SECOND, wall, ..Limits::adapter_watch() }),
+        ..bench.context()
+    };
+    let lines = adapter("adapter_stdio").await;
+    let settings = bench.settings.to_string();
+    let (result, _) = lines.watch(&bench.share, context, "{}".into(), settings).await;
+    (result, told.load(Ordering::Relaxed))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_hears_what_a_program_tells_until_that_ends() {
+    assert!(!adapter("adapter_plain").await.watches(), "an adapter without that export is one as before");
+    assert!(adapter("adapter_stdio").await.watches());
+    let bench = Arc::new(Bench::new("watched", &[]));
+    bench.call("echo", json!({})).await.unwrap();
+    let watched = bench.clone();
+    let watching = tokio::spawn(async move { watch(&watched).await });
+    // It may take a moment until it is attached; what is told before is lost.
+    for _ in 0..50 {
+        bench.call("change", json!({ "times": 2 })).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    bench.fails("die", json!({})).await;
+    let (result, told) = watching.await.unwrap();
+    assert!(matches!(&result, Err(AdapterError::Failed(failure)) if failure.code == "process-failed"));
+    assert!((50..=100).contains(&told), "{told}");
+    let outside = bench.call("act", json!({ "behaviour": "change" })).await;
+    assert!(outside.is_ok(), "a call says so too, and nobody listens");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_that_breaks_spins_or_floods_has_a_typed_end() {
+    let kind = async |behaviour: &str| {
+        let mut bench = Bench::new("watches", &[]);
+        bench.settings = json!({ "watch": behaviour });
+        match watch(&bench).await {
+            (Err(AdapterError::Broken(CallError::Guest(fault))), _) => fault.kind.code().to_owned(),
+            (Err(AdapterError::Failed(failure)), _) => failure.code,
+            (result, _) => panic!("{result:?}"),
+        }
+    };
+    assert_eq!(kind("spin").await, "out-of-fuel");
+    assert_eq!(kind("panic").await, "trap");
+    assert_eq!(kind("nothing").await, "watch-failed");
+    let mut bench = Bench::new("floods", &[]);
+    bench.settings = json!({ "watch": "flood" });
+    let (_, told) = watch_for(&bench, Duration::from_secs(2)).await;
+    assert!((1..=100).contains(&told), "each change takes its time: {told}");
 }

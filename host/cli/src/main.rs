@@ -22,6 +22,7 @@ mod input;
 mod nearest;
 mod output;
 mod pages;
+mod program;
 mod prompt;
 #[cfg(test)]
 mod reference;

@@ -92,7 +92,6 @@ pub(crate) const PAGES: &[Page] = pages! {
     "introspection-disabled"
     "introspection-failed"
     "introspection-limited"
-    "introspection-rejected"
     "invalid-answer"
     "invalid-arguments"
     "invalid-config"

@@ -1,9 +1,11 @@
 //! Where a source's document comes from: a URL, fetched through the egress,
 //! or bytes that the person gave.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use executor_runtime::{Document, Fetched, HostPort, Origin, Scope};
+use executor_runtime::{Document, Fetched, HostPort, Origin, Outgoing, Scope};
 use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
@@ -13,6 +15,16 @@ use crate::workspace::Workspace;
 
 /// Redirects that are followed to a document, each checked like the first.
 const REDIRECTS: usize = 5;
+
+/// Redirects that are followed where a description is looked for.
+const LOOKING_REDIRECTS: usize = 2;
+
+/// Time for an answer where a description is looked for.
+const LOOKING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes of an answer where a description is looked for, since several are
+/// read at one time.
+const LOOKING_BYTES: usize = 16 << 20;
 
 /// What is asked for; descriptions are JSON or YAML.
 const ACCEPT: &str = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5";
@@ -30,15 +42,14 @@ pub struct DocumentInput {
 
 /// A document that was found.
 pub(crate) struct Found {
+    /// The URL that was asked for first, where it is from a URL.
+    pub(crate) asked: Option<Url>,
     /// The whole URL, to fetch it again. Adapters see it without its query,
     /// where people keep tokens.
     pub(crate) url: Option<String>,
     pub(crate) status: Option<u16>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) document: Document,
-    /// Why a URL gave no document, where it answered with an error. An
-    /// endpoint that takes only operations does.
-    pub(crate) refusal: Option<Problem>,
     name: Option<String>,
 }
 
@@ -48,15 +59,36 @@ impl Found {
         self.document.url.clone().or_else(|| self.name.clone()).unwrap_or_else(|| "the document".into())
     }
 
-    /// What it looks like, for messages.
+    /// How its text goes, for messages.
     pub(crate) fn beginning(&self) -> String {
         let body = &self.document.body;
-        if body.is_empty() {
-            return "it is empty".into();
-        }
         let head = String::from_utf8_lossy(&body[..body.len().min(60)]);
         let line: String = head.chars().filter(|character| !character.is_control()).collect();
-        format!("it begins with {line:?}")
+        format!("begins with {line:?}")
+    }
+
+    /// Where it was in the end.
+    pub(crate) fn at(&self) -> Option<Url> {
+        Url::parse(self.url.as_deref()?).ok()
+    }
+
+    /// Whether a redirect led to it.
+    pub(crate) fn was_redirected(&self) -> bool {
+        self.asked.is_some() && self.asked != self.at()
+    }
+
+    /// A document that was kept.
+    pub(crate) fn stored(media_type: String, body: Vec<u8>) -> Self {
+        let document = Document { url: None, media_type: Some(media_type), body };
+        Self { asked: None, url: None, status: None, headers: Vec::new(), document, name: None }
+    }
+
+    /// What a URL answered in a test.
+    #[cfg(test)]
+    pub(crate) fn answered(asked: &str, at: &str, status: u16, headers: &[(&str, &str)], body: &str) -> Self {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let fetched = Fetched { status, headers, body: body.as_bytes().to_vec() };
+        found(Url::parse(asked).unwrap(), &Url::parse(at).unwrap(), fetched)
     }
 }
 
@@ -80,11 +112,17 @@ impl Workspace {
             Problem::invalid(format!("{text:?} is not a URL: {error}"))
                 .hint("a URL begins with https://; a file is given by its path")
         })?;
+        let asked = url.clone();
         for _ in 0..=REDIRECTS {
-            let fetched = self.fetch_once(&url, hosts, limit).await?;
+            let fetched = self.fetch_once(&url, hosts, limit).await.map_err(|problem| {
+                if url == asked {
+                    return problem;
+                }
+                Problem { message: format!("{text} redirects to {url}: {}", problem.message), ..problem }
+            })?;
             match redirect(&url, &fetched) {
                 Some(next) => url = next,
-                None => return Ok(found(&url, fetched)),
+                None => return Ok(found(asked, &url, fetched)),
             }
         }
         Err(Problem::new(
@@ -116,6 +154,35 @@ impl Workspace {
             }
         })
     }
+
+    /// What is at a place where a description may be, asked shortly, and
+    /// nowhere but at that place's origin. None: nothing that answered.
+    pub(crate) async fn look_at(&self, place: Url, hosts: &[HostPort]) -> Option<Found> {
+        let origin = Origin::of(&place).ok()?;
+        let scope = Scope::new(format!("{}/", self.name), vec![origin], hosts.to_vec());
+        let limit = LOOKING_BYTES.min(self.shared.settings.document_bytes());
+        let mut url = place.clone();
+        for _ in 0..=LOOKING_REDIRECTS {
+            let egress = self.shared.runtime.egress();
+            let asked = egress.ask(&scope, asking(url.as_str()), limit, LOOKING_TIMEOUT).await;
+            let fetched =
+                asked.inspect_err(|error| tracing::debug!(%url, %error, "nothing was found")).ok()?;
+            match redirect(&url, &fetched) {
+                Some(next) => url = next,
+                None => return Some(found(place, &url, fetched)),
+            }
+        }
+        None
+    }
+}
+
+fn asking(url: &str) -> Outgoing {
+    Outgoing {
+        method: "GET".into(),
+        url: url.to_owned(),
+        headers: vec![("accept".into(), ACCEPT.into()), ("user-agent".into(), b"executor".to_vec())],
+        ..Outgoing::default()
+    }
 }
 
 fn too_large(place: &str, limit: usize) -> Problem {
@@ -136,7 +203,7 @@ fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
         return Err(too_large(name.as_deref().unwrap_or("the document"), limit));
     }
     let document = Document { url: None, media_type: None, body };
-    Ok(Found { url: None, status: None, headers: Vec::new(), document, refusal: None, name })
+    Ok(Found { asked: None, url: None, status: None, headers: Vec::new(), document, name })
 }
 
 fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
@@ -145,31 +212,18 @@ fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
         .flatten()
 }
 
-/// Why an answer is no document.
-fn refusal(url: &Url, status: u16) -> Option<Problem> {
-    let hint = match status {
-        200..=299 => return None,
-        401 | 403 => "the document itself asks for credentials: download it, and add the file",
-        404 | 410 => "check the URL; API descriptions often lie at …/openapi.json",
-        _ => "try again, or download the document and add the file",
-    };
-    let message = format!("{url} answered {status}");
-    Some(Problem::new(ProblemKind::Upstream, "document-unavailable", message).hint(hint))
-}
-
 /// What was fetched, a document or not.
-fn found(url: &Url, fetched: Fetched) -> Found {
-    let refusal = refusal(url, fetched.status);
+fn found(asked: Url, url: &Url, fetched: Fetched) -> Found {
     let media_type = fetched.header("content-type").map(str::to_owned);
     let mut shown = url.clone();
     shown.set_query(None);
     let document = Document { url: Some(shown.to_string()), media_type, body: fetched.body };
     Found {
+        asked: Some(asked),
         url: Some(url.to_string()),
         status: Some(fetched.status),
         headers: fetched.headers,
         document,
-        refusal,
         name: None,
     }
 }

@@ -21,6 +21,7 @@ use crate::audit::{audit_change, redacted};
 use crate::caller::{Caller, Capability};
 use crate::catalogue::Tool;
 use crate::components::Grant;
+use crate::listening::Listened;
 use crate::policies::{Action, Decision, Subject};
 use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
@@ -29,6 +30,7 @@ use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
 /// A tool call that has been checked and bound.
+#[derive(Clone)]
 pub(crate) struct Bound {
     pub(crate) tool: Arc<Tool>,
     /// The tool's source as it was when the call was bound.
@@ -118,6 +120,9 @@ impl Workspace {
             settings: bound.source.settings.clone(),
             resume,
         };
+        if adapter.watches() && context.scope.capture == Capture::Off {
+            self.listen(Listened::of_call(bound));
+        }
         match adapter.invoke(&self.share, context, call).await {
             Ok(ToolOutcome::Done(response)) if response.is_error => Err(ToolError {
                 details: serde_json::from_str(&response.data).ok(),

@@ -13,9 +13,11 @@ use serde_json::json;
 use crate::caller::Caller;
 use crate::commands::{CommandInput, CommandView, ENVIRONMENT};
 use crate::connections::{AddConnection, DEFAULT};
+use crate::listening::Listened;
 use crate::once::Once;
 use crate::problem::{Problem, ProblemKind};
-use crate::sources::{AddSource, ProgressSink, SourceAdded, SourceRefreshed, report};
+use crate::sources::{AddSource, ProgressSink, SourceAdded, report};
+use crate::trust::take_back;
 use crate::workspace::Workspace;
 
 /// The kind of source that a program is where nothing is said.
@@ -85,9 +87,13 @@ impl Workspace {
             };
             self.add_connection(caller, connection, None).await?;
         }
+        if self.adapter(&component.name).await?.watches() {
+            self.listen(Listened::of_index(&row, self.usual_connection(&name)?));
+        }
         Ok(SourceAdded {
             source: self.source(name.as_str())?,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            notes: Vec::new(),
             next: vec![format!("executor tools search --source {name} WORDS")],
         })
     }
@@ -155,21 +161,23 @@ impl Workspace {
         }
     }
 
-    /// Asks a source's program for its tools again.
-    pub(crate) async fn refresh_command(
+    /// Asks a source's program for its tools, with a connection's values.
+    pub(crate) async fn index_command(
         &self,
-        caller: &Caller,
-        old: SourceRow,
-        connection: Option<ConnectionRow>,
+        source: &SourceRow,
+        connection: Option<&ConnectionRow>,
         progress: ProgressSink,
-    ) -> Result<SourceRefreshed, Problem> {
-        let component = self.store.component(&old.adapter)?;
-        let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
-        let local = self.local(&old, connection.as_ref())?;
+    ) -> Result<(ComponentRow, Indexed), Problem> {
+        let component = self.store.component(&source.adapter)?;
+        let component = component.ok_or_else(|| Problem::not_found("component", &source.adapter))?;
+        let local = self.local(source, connection)?;
         let local = local.ok_or_else(|| Problem::internal("a source without a command has no program"))?;
-        let name = connection.as_ref().map_or("", |row| row.name.as_str());
-        let indexed = self.index_local(&component, &old, name, local, progress).await?;
-        self.swap_in(caller, old, &component, indexed, None).await
+        let name = connection.map_or("", |row| row.name.as_str());
+        let indexed = self.index_local(&component, source, name, local, progress).await?;
+        if self.adapter(&component.name).await?.watches() {
+            self.listen(Listened::of_index(source, connection.cloned()));
+        }
+        Ok((component, indexed))
     }
 
     /// The connection that a source's program is asked with.
@@ -197,7 +205,7 @@ impl Workspace {
             ..self.no_reach()
         };
         let (config, settings) = (source.config.clone(), source.settings.clone());
-        let mut indexed = adapter.index(&self.share, context, config, settings, None).await?;
+        let mut indexed = adapter.index(&self.share, context, config, settings, None, None).await?;
         let method = CommandView::of(source)?.and_then(|command| command.auth_method());
         of_program(&mut indexed.staged, method, source.trusted);
         Ok(indexed)
@@ -242,8 +250,10 @@ impl Workspace {
         format!("{}/{connection}/", self.pool(source))
     }
 
-    /// Ends the process of one connection, or those of a whole source.
-    pub(crate) fn end_processes(&self, source: &SourceName, connection: Option<&ConnectionName>) {
+    /// Ends the watch and the process of one connection, or those of a whole
+    /// source.
+    pub(crate) fn end_use(&self, source: &SourceName, connection: Option<&ConnectionName>) {
+        self.listening.end(source, connection);
         let prefix = match connection {
             Some(connection) => self.process_key(source, connection.as_str()),
             None => format!("{}/", self.pool(source)),
@@ -270,10 +280,7 @@ fn of_program(staged: &mut Staged, method: Option<AuthMethodRow>, trusted: bool)
         staged.auth_methods.insert(0, method);
     }
     if !trusted {
-        for tool in &mut staged.tools {
-            tool.read_only = false;
-            tool.idempotent = false;
-        }
+        take_back(staged);
     }
 }
 

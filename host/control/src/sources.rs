@@ -5,28 +5,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use executor_runtime::memory;
-use executor_runtime::{AdapterContext, Document, HostPort, Indexed, Origin, Progress, Scope};
+use executor_runtime::{HostPort, Indexed, Origin, Scope};
 use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::asking::may_ask;
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
 use crate::document::{DocumentInput, Found};
+use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::reviews::UnreviewedTool;
+use crate::trust::settle_hints;
 use crate::workspace::Workspace;
-
-/// The setting of an adapter by which a person lets its index read documents of
-/// other origins.
-const REFERENCE_ORIGINS: &str = "reference_origins";
 
 /// Writes that a refresh lists.
 const UNREVIEWED: usize = 100;
@@ -142,6 +139,8 @@ pub struct SourceAdded {
     pub source: SourceDetail,
     /// From the request to callable tools.
     pub elapsed_ms: u64,
+    /// How its description was found, where it was not just at the URL.
+    pub notes: Vec<String>,
     /// What a person may do now.
     pub next: Vec<String>,
 }
@@ -219,7 +218,7 @@ impl Workspace {
         let begun = Instant::now();
         if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let source = self.source(&name)?;
-            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0 });
+            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0, notes: Vec::new() });
         }
         self.shared.check_disk()?;
         if let Some(command) = request.command.clone() {
@@ -236,22 +235,23 @@ impl Workspace {
         report(&progress, 0, None, "fetching the document");
         let found = self.find_document(request.url.as_deref(), request.document.as_ref(), &hosts).await?;
         report(&progress, 0, None, "finding out what it is");
-        let candidate = self.choose(&found, request.kind.as_deref(), &hosts).await?;
+        let tell = |what: &str| report(&progress, 0, None, what);
+        let (found, candidate, notes) = self.choose(found, request.kind.as_deref(), &hosts, &tell).await?;
         let name = match &request.name {
             Some(name) => self.free_name(name)?,
             None => self.name_for(&candidate.detection.suggested_name)?,
         };
         let settings = Value::Object(request.settings.clone()).to_string();
-        let indexed = self
-            .index(
-                &candidate.component,
-                &candidate.detection.config,
-                &settings,
-                Some(found.document.clone()),
-                hosts.clone(),
-                progress,
-            )
-            .await?;
+        let indexing = Indexing {
+            component: &candidate.component,
+            config: &candidate.detection.config,
+            settings: &settings,
+            document: found.document.clone(),
+            hosts: hosts.clone(),
+            connection: None,
+        };
+        let mut indexed = self.index(indexing, progress).await?;
+        settle_hints(&mut indexed.staged, indexed.meta.as_deref(), request.trusted);
         let now_ms = self.shared.now_ms();
         let row = SourceRow {
             name: name.clone(),
@@ -286,16 +286,31 @@ impl Workspace {
         Ok(SourceAdded {
             source: detail,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            notes,
             next,
         })
     }
 
     /// Fetches a source's document, or asks its program, again and says what
-    /// changed.
+    /// changed. A source that shows its tools to those who have signed in is
+    /// indexed with its connection.
     ///
     /// # Errors
-    /// When it can't be had, or its adapter is gone.
+    /// When it can't be had, its adapter is gone, or it does not take the
+    /// connection: then its tools stay as they are.
     pub async fn refresh_source(
+        &self,
+        caller: &Caller,
+        name: &str,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
+        let name = self.known_source(name)?.name;
+        let _turn = self.listening.turn(&name, true).await;
+        self.refresh(caller, name.as_str(), progress).await
+    }
+
+    /// The same for whoever has the source's turn.
+    pub(crate) async fn refresh(
         &self,
         caller: &Caller,
         name: &str,
@@ -304,22 +319,16 @@ impl Workspace {
         let old = self.known_source(name)?;
         if old.command.is_some() {
             let connection = self.usual_connection(&old.name)?;
-            return self.refresh_command(caller, old, connection, progress).await;
+            let (component, indexed) = self.index_command(&old, connection.as_ref(), progress).await?;
+            return self.swap_in(caller, old, &component, indexed, None).await;
         }
-        let url = old.document_url.clone().ok_or_else(|| {
-            Problem::new(ProblemKind::Conflict, "no-document-url", format!("{name} was made from a file"))
-                .hint("remove it and add it again from the newer file")
-        })?;
-        let hosts = parse_hosts(&old.allowed_hosts)?;
-        let found = self.find_document(Some(&url), None, &hosts).await?;
-        let component = self.store.component(&old.adapter)?;
-        let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
-        found.readable_by(&component)?;
-        let indexed = self
-            .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
-            .await?;
-        let document = self.keep_document(&found).await?;
-        self.swap_in(caller, old, &component, indexed, Some(document)).await
+        if old.document_url.is_none() {
+            let message = format!("{name} was made from a file");
+            return Err(Problem::new(ProblemKind::Conflict, "no-document-url", message)
+                .hint("remove it and add it again from the newer file"));
+        }
+        let connection = self.index_connection(&old)?;
+        self.reindex(caller, old, connection.as_ref(), progress).await
     }
 
     /// Puts what an index found in the place of what a source had, as a whole.
@@ -376,7 +385,7 @@ impl Workspace {
             self.drop_connection(&connection).await?;
         }
         self.store.remove_source(&row.name).await?;
-        self.end_processes(&row.name, None);
+        self.end_use(&row.name, None);
         self.shared.cache.remove_tree(&format!("{}/", self.pool(&row.name)));
         self.catalogue.forget();
         self.shared.runtime.egress().forget(&self.pool(&row.name));
@@ -401,33 +410,6 @@ impl Workspace {
     /// Whose connections, sessions and pools these are.
     pub(crate) fn pool(&self, source: &SourceName) -> String {
         format!("{}/{source}", self.name)
-    }
-
-    async fn index(
-        &self,
-        component: &ComponentRow,
-        config: &str,
-        settings: &str,
-        document: Option<Document>,
-        hosts: Vec<HostPort>,
-        progress: ProgressSink,
-    ) -> Result<Indexed, Problem> {
-        let adapter = self.adapter(&component.name).await?;
-        let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let url = document.as_ref().and_then(|document| document.url.as_deref());
-        let scope = may_ask(component, self.index_scope(url, settings, hosts));
-        let context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
-        Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
-    }
-
-    /// Where an index may read what its document refers to: the document's own
-    /// origin, and those that the person named for it. Without a credential.
-    pub(crate) fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
-        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
-        let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
-        let origins = url.into_iter().chain(named.filter_map(Value::as_str));
-        let origins = origins.filter_map(|origin| Origin::parse(origin).ok()).collect();
-        Scope::new(format!("{}/", self.name), origins, hosts)
     }
 
     pub(crate) fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
@@ -463,11 +445,17 @@ impl Workspace {
         self.free_name(name.trim_end_matches('_'))
     }
 
-    async fn keep_document(&self, found: &Found) -> Result<Digest, Problem> {
+    pub(crate) async fn keep_document(&self, found: &Found) -> Result<Digest, Problem> {
         let media_type = found.document.media_type.as_deref();
         let mut writer = self.store.blobs().create(Some("document"), media_type)?;
         writer.append(&found.document.body)?;
         Ok(writer.finish(self.shared.now_ms()).await?.digest)
+    }
+
+    /// Whether an index found the tools that the source has.
+    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
+        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
+        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
     }
 
     fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {
@@ -587,11 +575,14 @@ fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, 
 fn next_steps(detail: &SourceDetail) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
+    let is_locked = detail.warnings.iter().any(|warning| warning.code == SIGN_IN_NEEDED);
     if let Some(method) = detail.auth_methods.first() {
         let variables: Vec<String> =
             method.variables.iter().map(|variable| format!("--set {}=-", variable.name)).collect();
         steps.push(format!("executor connections add {name} {}", variables.join(" ")).trim_end().to_owned());
     }
-    steps.push(format!("executor tools search --source {name} WORDS"));
+    if !is_locked {
+        steps.push(format!("executor tools search --source {name} WORDS"));
+    }
     steps
 }

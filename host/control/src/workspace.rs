@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::catalogue::Catalogue;
 use crate::control::{Shared, WorkspaceView};
+use crate::listening::Listening;
 use crate::policies::Policies;
 use crate::problem::{Problem, ProblemKind};
 use crate::programs::Programs;
@@ -24,6 +25,7 @@ pub struct Workspace {
     pub(crate) policies: RwLock<Arc<Policies>>,
     pub(crate) programs: Programs,
     pub(crate) running: Running,
+    pub(crate) listening: Listening,
     this: Weak<Self>,
 }
 
@@ -43,6 +45,7 @@ impl Workspace {
             policies: RwLock::new(Arc::new(policies)),
             programs: Programs::default(),
             running: Running::default(),
+            listening: Listening::default(),
             this: this.clone(),
         });
         workspace.adopt_bundled().await?;
@@ -115,6 +118,7 @@ impl Workspace {
     /// Ends what runs, and waits until what was recorded is synced.
     pub(crate) async fn close(&self) {
         self.running.abort_all();
+        self.listening.end_all();
         if let Err(error) = self.executions().synced().await {
             tracing::error!(%error, workspace = %self.name, "the last records were not synced");
         }

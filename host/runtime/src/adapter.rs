@@ -279,7 +279,8 @@ impl Adapter {
         }))
     }
 
-    /// Makes tools of a document.
+    /// Makes tools of a document. `meta` is JSON of what else the adapter is
+    /// told.
     ///
     /// # Errors
     /// When the document is refused, or the adapter breaks.
@@ -290,6 +291,7 @@ impl Adapter {
         config: String,
         settings: String,
         document: Option<Document>,
+        meta: Option<String>,
     ) -> Result<Indexed, AdapterError> {
         // What a program answers comes when it comes: one that is silent keeps
         // none of the few places for large documents.
@@ -298,8 +300,7 @@ impl Adapter {
             None => (share.heavy(&context.scope.trace).await, Limits::adapter_index()),
         };
         let limits = context.limits.clone().unwrap_or(usual);
-        let request =
-            source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
+        let request = source::IndexRequest { config, settings, document: document.map(wire_document), meta };
         let (result, usage, staged) = self
             .enter(&self.roomy, place, names::INDEX, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await

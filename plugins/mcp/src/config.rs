@@ -54,12 +54,17 @@ struct Raw {
     era: Option<Era>,
 }
 
+#[derive(Deserialize)]
+struct Settings {
+    base_url: Option<String>,
+}
+
 /// Reads a config. Where it has no URL, `fallback` is the one that the person
-/// gave.
+/// gave; one in the settings is stronger than both.
 ///
 /// # Errors
 /// `invalid-config`, saying what is wrong.
-pub(crate) fn read(config: &str, fallback: Option<&str>) -> Result<Endpoint, Failure> {
+pub(crate) fn read(config: &str, settings: &str, fallback: Option<&str>) -> Result<Endpoint, Failure> {
     let invalid = |why: String| Failure::new("invalid-config", why);
     let raw: Raw = serde_json::from_str(config)
         .map_err(|error| invalid(format!("the source's config can't be read: {error}")))?;
@@ -71,14 +76,19 @@ pub(crate) fn read(config: &str, fallback: Option<&str>) -> Result<Endpoint, Fai
             return Err(invalid(format!("the config's transport is {other:?}: it is \"http\" or \"stdio\"")));
         }
     }
-    let Some(url) = raw.url.as_deref().or(fallback) else {
+    let settings: Settings = serde_json::from_str(settings).map_err(|error| {
+        Failure::new("settings-invalid", format!("the source's settings can't be used: {error}"))
+    })?;
+    // What was found out is of the server that it was found out about.
+    let (sse, era) = if settings.base_url.is_some() { (false, None) } else { (raw.sse, raw.era) };
+    let Some(url) = settings.base_url.as_deref().or(raw.url.as_deref()).or(fallback) else {
         return Err(invalid("the config has no url: say where the MCP server is".to_owned()));
     };
     if address::origin(url).is_none() {
         return Err(invalid(format!("{:?} is not an absolute http or https URL", line(url, 200))));
     }
     let url = url.split('#').next().unwrap_or(url).to_owned();
-    Ok(Endpoint::Http { url, sse: raw.sse, era: raw.era })
+    Ok(Endpoint::Http { url, sse, era })
 }
 
 #[cfg(test)]
@@ -90,22 +100,25 @@ mod tests {
         let endpoint = Endpoint::Http { url: "https://x/mcp".to_owned(), sse: false, era: Some(Era::Modern) };
         let text = serde_json::to_string(&endpoint).unwrap();
         assert_eq!(text, r#"{"transport":"http","url":"https://x/mcp","era":"modern"}"#);
-        assert_eq!(read(&text, None).unwrap(), endpoint);
-        assert_eq!(read(r#"{"transport":"stdio"}"#, None).unwrap(), Endpoint::Stdio);
-        let named = read("{}", Some("http://127.0.0.1:1/mcp#x")).unwrap();
+        assert_eq!(read(&text, "{}", None).unwrap(), endpoint);
+        assert_eq!(read(r#"{"transport":"stdio"}"#, "{}", None).unwrap(), Endpoint::Stdio);
+        let moved = Endpoint::Http { url: "https://y/mcp".to_owned(), sse: false, era: None };
+        assert_eq!(read(&text, r#"{"base_url":"https://y/mcp"}"#, None).unwrap(), moved);
+        let named = read("{}", "{}", Some("http://127.0.0.1:1/mcp#x")).unwrap();
         assert_eq!(named.url(), Some("http://127.0.0.1:1/mcp"));
     }
 
     #[test]
     fn what_can_not_be_used_is_named() {
         let check = |config: &str, part: &str| {
-            let failure = read(config, None).unwrap_err();
+            let failure = read(config, "{}", None).unwrap_err();
             assert_eq!(failure.code, "invalid-config");
             assert!(failure.message.contains(part), "{}", failure.message);
         };
         check("{}", "no url");
         check(r#"{"transport":"carrier pigeon"}"#, "carrier pigeon");
         check(r#"{"url":"/mcp"}"#, "absolute");
-        check("[]", "can't be read");
+        check("[7]", "can't be read");
+        assert_eq!(read("{}", r#"{"base_url":7}"#, None).unwrap_err().code, "settings-invalid");
     }
 }

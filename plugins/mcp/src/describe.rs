@@ -12,6 +12,7 @@ pub fn describe() -> Info {
             "transport": {"enum": ["http", "stdio"], "default": "http"},
             "url": {"type": "string", "format": "uri", "description": "The MCP endpoint"},
             "sse": {"type": "boolean", "description": "It speaks the HTTP+SSE of 2024-11-05"},
+            "base_url": {"type": "string", "format": "uri", "description": "Where to send to, instead of url"},
             "era": {"enum": ["modern", "legacy"], "description": "Whether it greets by initialize (legacy)"},
         },
     });

@@ -86,7 +86,7 @@ impl exported::Guest for Component {
 
 impl watch::Guest for Component {
     fn run(subject: watch::Subject) -> Result<(), types::Failure> {
-        Ok(crate::source::run(&subject.config, &Host)?)
+        Ok(crate::source::run(&subject.config, &subject.settings, &Host)?)
     }
 }
 

@@ -30,9 +30,9 @@ const QUESTION_MS: u64 = 3_000;
 /// Listens until the host ends it.
 ///
 /// # Errors
-/// `invalid-config`, and what the server was lost by after some attempts.
-pub fn run(config: &str, world: &dyn World) -> Result<(), Failure> {
-    let endpoint = config::read(config, None)?;
+/// `invalid-config`, `settings-invalid`, and what the server was lost by after some attempts.
+pub fn run(config: &str, settings: &str, world: &dyn World) -> Result<(), Failure> {
+    let endpoint = config::read(config, settings, None)?;
     let mut failures = 0;
     loop {
         let mut client = Client::learning(world, endpoint.clone());
@@ -205,7 +205,7 @@ impl Heard<'_> {
                         Message::Request { id, method, params } => {
                             let mut wait = Wait::call(world);
                             let reply = Ear::new(world, 0).request(id, &method, params, &mut wait);
-                            old.tell(&reply, &Wait::short(world, u64::from(STEP_MS)))?;
+                            old.tell(&reply, &mut Wait::short(world, u64::from(STEP_MS)))?;
                         }
                         Message::Response { .. } => {}
                     }

@@ -16,10 +16,12 @@ use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{credentials, input, reviews, settings};
+use crate::{input, program, reviews, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
+/// The kind of what no adapter takes.
+const UNKNOWN: &str = "unknown";
 /// The largest document that still fits into a request, encoded.
 const DOCUMENT_LIMIT_BYTES: u64 = 47 * 1024 * 1024;
 
@@ -145,6 +147,9 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
     }
     let source = &answer.value["source"];
     let elapsed = answer.value["elapsed_ms"].as_u64().unwrap_or_else(|| milliseconds(begun));
+    for note in list(&answer.value, "notes") {
+        context.output.say(&scalar(note));
+    }
     context.output.print(&added_line(source, elapsed, context.output.data))?;
     tell_warnings(context, source);
     tell_next(context, &answer.value);
@@ -164,7 +169,7 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
             .hint("the values of other sources belong to a connection: `executor connections add`"));
         }
         Some(input) => input_body(input)?,
-        None => command_body(arguments)?,
+        None => program::body(&arguments.command, arguments.directory.as_deref(), &arguments.env)?,
     };
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     if let Some(name) = &arguments.name {
@@ -186,32 +191,6 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
         put("trusted", json!(true));
     }
     Ok(Value::Object(body))
-}
-
-/// `command`, with the `environment` that its program gets.
-fn command_body(arguments: &AddArguments) -> Result<Map<String, Value>, Failure> {
-    let (program, rest) = arguments
-        .command
-        .split_first()
-        .filter(|(program, _)| !program.is_empty())
-        .ok_or_else(|| Failure::usage("no program follows `--`"))?;
-    let absolute = |path: &str| {
-        std::path::absolute(path)
-            .map(|path| path.to_string_lossy().into_owned())
-            .map_err(|error| Failure::usage(format!("{} can't be used: {error}", text::line(path, 200))))
-    };
-    // A path is as seen from here, where the person is.
-    let program = if program.contains('/') { absolute(program)? } else { program.clone() };
-    let mut command = json!({ "program": program, "args": rest });
-    if let Some(directory) = &arguments.directory {
-        command["directory"] = json!(absolute(&directory.to_string_lossy())?);
-    }
-    let mut body = Map::from_iter([("command".to_owned(), command)]);
-    let environment = credentials::program_environment(&arguments.env)?;
-    if !environment.is_empty() {
-        body.insert("environment".into(), json!(environment));
-    }
-    Ok(body)
 }
 
 /// `url`, or `document` with what a file or stdin holds.
@@ -344,26 +323,40 @@ fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failur
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
     let answer = Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
-    let found = !list(&answer.value, "items").is_empty();
-    if found || context.output.json {
-        context.output.answer(&answer, render_detections)?;
-    } else {
-        context.output.tell("no adapter knows what it is");
-    }
-    Ok(if found { Exit::Ok } else { Exit::Failed })
+    context.output.answer(&answer, render_detections)?;
+    let is_known = |item: &Value| field(item, "kind") != UNKNOWN;
+    Ok(if list(&answer.value, "items").iter().any(is_known) { Exit::Ok } else { Exit::Failed })
 }
 
 fn render_detections(answer: &Value, style: Style) -> String {
-    let mut table = Table::new(&["KIND", "CONFIDENCE", "NAME", "TITLE"]);
-    let mut warnings = String::new();
-    for item in list(answer, "items") {
-        let confidence = format!("{}%", number(item, "confidence"));
-        table.row([&field(item, "kind"), &confidence, &field(item, "suggested_name"), &field(item, "title")]);
-        for warning in list(item, "warnings") {
-            warnings.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
-        }
+    let rendered: Vec<String> =
+        list(answer, "items").iter().map(|item| render_detection(item, style)).collect();
+    rendered.join("\n")
+}
+
+fn render_detection(item: &Value, style: Style) -> String {
+    let auth: Vec<String> = list(item, "auth").iter().map(auth_hint).collect();
+    let facts = [
+        ("kind", style.bold(&field(item, "kind"))),
+        ("confidence", format!("{}%", number(item, "confidence"))),
+        ("name", field(item, "suggested_name")),
+        ("title", field(item, "title")),
+        ("document", field(item, "document_url")),
+        ("auth", auth.join(", ")),
+        ("transport", field(item, "transport")),
+    ];
+    let mut rendered = table::facts(&facts, style);
+    for warning in list(item, "warnings") {
+        rendered.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
     }
-    table.render(style) + &warnings
+    rendered
+}
+
+fn auth_hint(hint: &Value) -> String {
+    match (field(hint, "kind"), field(hint, "label")) {
+        (kind, label) if label.is_empty() => kind,
+        (kind, label) => format!("{kind} ({label})"),
+    }
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
@@ -412,7 +405,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("kind", field(source, "kind")),
         ("adapter", field(source, "adapter")),
         ("document", field(source, "document_url")),
-        ("command", command_line(&source["command"])),
+        ("command", program::line(&source["command"])),
         ("directory", field(&source["command"], "directory")),
         ("tools", text::count(number(source, "tool_count"))),
         ("origins", joined(source, "origins")),
@@ -452,20 +445,6 @@ fn render_detail(source: &Value, style: Style) -> String {
         rendered.push_str(&format!("… and {} more\n", text::count(missing)));
     }
     rendered
-}
-
-/// What is run, in quotes where a shell would want them.
-fn command_line(command: &Value) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=@,+%".contains(c))
-    };
-    let quoted = |word: String| match plain(&word) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let words = [&command["program"]].into_iter().chain(list(command, "args"));
-    let words = words.filter(|word| word.is_string()).map(|word| quoted(scalar(word)));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
@@ -530,6 +509,25 @@ mod tests {
             added_line(&source(), 1_250, Style::default()),
             @"added github: openapi, 1,223 tools (GitHub v3 REST API 1.1.4), 7 warnings, 1.2 s"
         );
+    }
+
+    #[test]
+    fn what_was_detected_is_shown_in_full() {
+        let answer = json!({ "items": [{
+            "kind": "unknown", "confidence": 0, "suggested_name": "example",
+            "document_url": "https://api.example.com/", "transport": "http",
+            "auth": [{ "kind": "http-basic", "label": "user name and password" }, { "kind": "oauth2", "label": "" }],
+            "warnings": ["https://api.example.com/ answered 401\u{1b}[2J"]
+        }] });
+        insta::assert_snapshot!(render_detections(&answer, Style::default()), @r"
+        kind        unknown
+        confidence  0%
+        name        example
+        document    https://api.example.com/
+        auth        http-basic (user name and password), oauth2
+        transport   http
+        warning: https://api.example.com/ answered 401
+        ");
     }
 
     #[test]
@@ -598,32 +596,5 @@ mod tests {
                 "allow_hosts": ["localhost:1"], "trusted": true
             })
         );
-    }
-
-    #[test]
-    fn a_request_may_name_a_program() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("key");
-        std::fs::write(&file, "canary\n").unwrap();
-        let arguments = |command: &[&str]| AddArguments {
-            input: None,
-            command: command.iter().map(ToString::to_string).collect(),
-            env: vec![format!("KEY=@{}", file.display())],
-            directory: Some("/srv/../srv".into()),
-            name: None,
-            kind: None,
-            settings: vec![],
-            allow_host: vec![],
-            allow_origin: vec![],
-            trusted: false,
-        };
-        let body = add_body(&arguments(&["npx", "-y", "server one"])).unwrap();
-        assert_eq!(body["command"]["args"], json!(["-y", "server one"]));
-        assert_eq!(body["environment"], json!({ "KEY": "canary" }));
-        assert!(body["command"]["directory"].as_str().unwrap().starts_with("/srv"));
-        assert_eq!(command_line(&body["command"]), "npx -y 'server one'");
-        let body = add_body(&arguments(&["./server"])).unwrap();
-        assert!(body["command"]["program"].as_str().unwrap().starts_with('/'), "{body}");
-        assert!(add_body(&arguments(&[""])).unwrap_err().message.contains("no program"));
     }
 }

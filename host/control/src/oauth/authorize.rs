@@ -522,7 +522,7 @@ impl Workspace {
         });
         let action = if draft.again { "connection.authorize" } else { "connection.add" };
         self.record(caller, action, what).await?;
-        Ok(view)
+        Ok(self.indexed_with(caller, view).await)
     }
 
     pub(crate) fn secret_id(&self) -> SecretId {

@@ -59,9 +59,13 @@ impl Servers<'_> {
         let origin = Origin::of(&url)
             .map_err(|error| unusable(format!("the OAuth endpoint {:?}: {error}", answer::shown(text))))?;
         if url.scheme() != "https" && !self.hosts.contains(&origin.host_port()) {
-            return Err(unusable(format!(
+            let what = format!(
                 "the OAuth endpoint {} is not https: tokens would travel in the open",
                 answer::shown(text)
+            );
+            return Err(unusable(what).hint(format!(
+                "where you mean a server of your own there, add the source with --allow-host {}",
+                origin.host_port()
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {

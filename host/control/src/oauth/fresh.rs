@@ -60,12 +60,12 @@ impl Workspace {
             if usable(&stored, refused, workspace.shared.now_ms()) {
                 return Ok(stored);
             }
-            workspace.refresh(&source, &name, &grant, stored).await
+            workspace.refresh_tokens(&source, &name, &grant, stored).await
         });
         task.await.unwrap_or_else(|_| Err(Problem::internal("a refresh broke")))
     }
 
-    async fn refresh(
+    async fn refresh_tokens(
         &self,
         source: &SourceName,
         name: &ConnectionName,

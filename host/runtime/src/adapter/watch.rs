@@ -3,7 +3,7 @@
 use executor_bindings::watch::exports::executor::adapter::watch::Subject;
 
 use super::{Adapter, AdapterContext, AdapterError};
-use crate::guest;
+use crate::guest::{self, Usage};
 use crate::limits::Limits;
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
@@ -14,32 +14,34 @@ impl Adapter {
         self.roomy.watch.is_some()
     }
 
-    /// Listens until the adapter ends that by itself, breaks, or has used what
-    /// one watch may use. Dropping the future ends it.
-    ///
-    /// # Errors
-    /// When the adapter fails or breaks.
+    /// Listens until the adapter ends that by itself, fails or breaks, or has
+    /// used what one watch may use; says what it used. Dropping the future
+    /// ends it.
     pub async fn watch(
         &self,
         share: &Share,
         context: AdapterContext,
         config: String,
         settings: String,
-    ) -> Result<(), AdapterError> {
+    ) -> (Result<(), AdapterError>, Usage) {
         let Some(watch) = &self.roomy.watch else {
-            return Ok(());
+            return (Ok(()), Usage::default());
         };
         let place = share.watch(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_watch);
         let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
         let mut store = guest::store(&self.roomy.engine, &limits, &self.meter, seam);
         let subject = Subject { config, settings, meta: None };
-        let (result, _) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
+        let (result, usage) = guest::call(&self.identity.name, &limits, &mut store, async |store| {
             let watching = watch.instantiate_async(&mut *store).await?;
             watching.executor_adapter_watch().call_run(store, &subject).await
         })
         .await;
         guest::retire(store, place);
-        Ok(result?.map_err(seams::failure)?)
+        let result = match result {
+            Ok(ended) => ended.map_err(|failure| seams::failure(failure).into()),
+            Err(broken) => Err(broken.into()),
+        };
+        (result, usage)
     }
 }

@@ -188,9 +188,14 @@ impl Process {
     }
 
     async fn keep_tail(&self, mut stderr: impl AsyncRead + Unpin) {
-        let mut chunk = vec![0; READ_BYTES / 8];
+        let (mut chunk, mut unheard) = (vec![0; READ_BYTES / 8], 0);
         while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
             self.tail.push(&chunk[..read]);
+            unheard += read;
+            if unheard >= UNHEARD_BYTES {
+                unheard = 0;
+                tokio::time::sleep(UNHEARD_PAUSE).await;
+            }
         }
     }
 

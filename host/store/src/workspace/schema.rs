@@ -14,8 +14,12 @@ const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
 /// What a source that is a program of this machine runs.
 const COMMANDS: &str = "ALTER TABLE sources ADD COLUMN command TEXT;";
 
-/// The writes that a refresh brought, until a person has seen them.
-const UNREVIEWED: &str = "CREATE TABLE unreviewed (
+/// The writes that a refresh brought, until a person has seen them. A source
+/// that never had tools, since it wants a sign-in first, gets its first ones by
+/// a refresh too.
+const UNREVIEWED: &str = "ALTER TABLE sources ADD COLUMN had_tools INTEGER NOT NULL DEFAULT 0;
+UPDATE sources SET had_tools = tool_count > 0;
+CREATE TABLE unreviewed (
     source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
     digest BLOB NOT NULL,

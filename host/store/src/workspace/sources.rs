@@ -163,6 +163,8 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
         row.command,
     ];
     sql::execute(connection, sql, params)?;
+    let sql = "UPDATE sources SET had_tools = 1 WHERE name = ?1 AND tool_count > 0 AND NOT had_tools";
+    sql::execute(connection, sql, [&row.name])?;
     number(connection, &row.name)
 }
 

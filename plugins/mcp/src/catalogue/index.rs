@@ -24,12 +24,12 @@ const BATCH_BYTES: usize = 2 << 20;
 /// a sign-in first gives no tools, and the ways to sign in.
 ///
 /// # Errors
-/// `invalid-config`; what stood between here and the server's list of tools; and
+/// `invalid-config`, `settings-invalid`; what stood between here and the server's list of tools; and
 /// the host's failures. Where a credential was sent, its refusal is one too, so
 /// that what was listed before stays.
 pub fn index(request: &IndexRequest, sink: &mut dyn Sink, world: &dyn World) -> Result<Summary, Failure> {
     let given = request.document.as_ref().and_then(|document| document.url.as_deref());
-    let endpoint = config::read(&request.config, given)?;
+    let endpoint = config::read(&request.config, &request.settings, given)?;
     let has_credential = request
         .meta
         .as_deref()
@@ -113,7 +113,7 @@ impl Index<'_, '_> {
     fn summary(&self, peer: Option<&Peer>, sign_in: bool) -> Summary {
         let url = self.endpoint.url();
         let origins: Vec<String> = url.and_then(address::origin).into_iter().collect();
-        let mut meta = json!({"origins": origins});
+        let mut meta = json!({"origins": origins, "hints": true});
         if sign_in {
             meta["sign_in"] = json!(true);
         }

@@ -103,7 +103,7 @@ impl<'w> Client<'w> {
         let Way::Old(old) = way else { return Ok(()) };
         let mut peer = initialize(world, |request, wait, ear| old.exchange(request, wait, ear))?;
         // It is told; what it thinks of it shows in what follows.
-        let _ = old.tell(&initialized(), &Wait::short(world, DISCOVER_MS));
+        let _ = old.tell(&initialized(), &mut Wait::short(world, DISCOVER_MS));
         peer.sse = true;
         (self.peer, self.recalled) = (Some(peer), false);
         Ok(())

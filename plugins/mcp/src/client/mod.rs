@@ -168,12 +168,12 @@ impl<'w> Client<'w> {
             .with("requestId", id.to_string())
             .with("reason", "\"no answer within the time\"");
         let text = rpc::notification("notifications/cancelled", &params);
-        let wait = Wait::short(self.world, CANCEL_MS);
+        let mut wait = Wait::short(self.world, CANCEL_MS);
         let modern = self.is_modern();
         // It is a courtesy: who does not take it is not asked again.
         let _ = match &mut self.way {
             Some(Way::Http(way)) if !modern => way.tell(&text, &wait),
-            Some(Way::Old(way)) => way.tell(&text, &wait),
+            Some(Way::Old(way)) => way.tell(&text, &mut wait),
             Some(Way::Process(way)) => way.tell(&text),
             _ => Ok(()),
         };

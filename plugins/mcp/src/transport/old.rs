@@ -88,7 +88,7 @@ impl<'w> Old<'w> {
     }
 
     /// Says something that has no answer.
-    pub(crate) fn tell(&mut self, text: &str, wait: &Wait<'_>) -> Result<(), Lost> {
+    pub(crate) fn tell(&mut self, text: &str, wait: &mut Wait<'_>) -> Result<(), Lost> {
         self.send(text, wait)
     }
 
@@ -111,7 +111,7 @@ impl<'w> Old<'w> {
         std::mem::take(&mut self.waiting)
     }
 
-    fn send(&mut self, text: &str, wait: &Wait<'_>) -> Result<(), Lost> {
+    fn send(&mut self, text: &str, wait: &mut Wait<'_>) -> Result<(), Lost> {
         let mut response = self.post.post(text, &[], wait)?;
         let status = response.status();
         let headers = Headers::new(response.headers());

@@ -290,16 +290,21 @@ impl Streamable<'_> {
     }
 }
 
-/// What there is of a body, up to a bound.
-pub(super) fn body(response: &mut dyn HttpResponse, max: usize, wait: &Wait<'_>) -> Result<Vec<u8>, Lost> {
+/// What there is of a body, up to a bound. Bytes are a sign of life.
+pub(super) fn body(
+    response: &mut dyn HttpResponse,
+    max: usize,
+    wait: &mut Wait<'_>,
+) -> Result<Vec<u8>, Lost> {
     let mut body = Vec::new();
     loop {
         let Some(step) = wait.step_ms() else { return Err(Lost::Silent) };
         match response.read(READ_BYTES, step).map_err(Lost::Broken)? {
-            None => {}
+            None => continue,
             Some(bytes) if bytes.is_empty() => return Ok(body),
             Some(bytes) => body.extend_from_slice(&bytes),
         }
+        wait.heard();
         if body.len() > max {
             let message = format!("the answer is larger than {} MiB", max >> 20);
             return Err(Lost::Broken(Failure::new("upstream-too-large", message)));

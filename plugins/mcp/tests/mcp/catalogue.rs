@@ -48,7 +48,10 @@ fn tools_become_tools_and_keep_what_nobody_knows() {
     assert!(!plain.annotations.read_only && !plain.annotations.idempotent);
     let summary = catalog.summary.as_ref().unwrap();
     assert_eq!((summary.title.as_deref(), summary.version.as_deref()), (Some("Calculator"), Some("1.2")));
-    assert_eq!(catalog.meta(), json!({"origins": ["https://api.example"], "protocol": MODERN}));
+    assert_eq!(
+        catalog.meta(),
+        json!({"origins": ["https://api.example"], "hints": true, "protocol": MODERN})
+    );
     assert!(catalog.warnings.is_empty(), "{:?}", catalog.warnings);
     // The name on the wire is the server's.
     let host = modern(|posted| {
@@ -151,7 +154,11 @@ fn pages_are_followed_as_far_as_they_lead() {
     let catalog = index(&paged(|page| if page < 2 { json!((page + 1).to_string()) } else { json!("") }));
     assert_eq!(catalog.names().len(), 3);
     let names = |host: &Host| {
-        let request = executor_mcp::seam::IndexRequest { config: config(URL), ..Default::default() };
+        let request = executor_mcp::seam::IndexRequest {
+            config: config(URL),
+            settings: "{}".to_owned(),
+            ..Default::default()
+        };
         let mut catalog = Catalog::default();
         executor_mcp::source::index(&request, &mut catalog, host).unwrap();
         (catalog.tools.len(), catalog.warnings.last().map(|warning| warning.message.clone()))

@@ -168,7 +168,11 @@ fn a_list_with_a_sign_of_life_and_no_end_is_cut() {
             .collect();
         posted.result(json!({"tools": tools, "nextCursor": page.to_string()}))
     });
-    let request = executor_mcp::seam::IndexRequest { config: config(URL), ..Default::default() };
+    let request = executor_mcp::seam::IndexRequest {
+        config: config(URL),
+        settings: "{}".to_owned(),
+        ..Default::default()
+    };
     let mut sink = Count::default();
     executor_mcp::source::index(&request, &mut sink, &host).unwrap();
     assert_eq!(sink.tools, 50_000);

@@ -17,7 +17,7 @@ fn a_server_that_is_locked_becomes_a_source_without_tools() {
     let catalog = try_index(&host, &config(URL), None).unwrap();
     assert!(catalog.tools.is_empty());
     assert_eq!(catalog.codes(), ["sign-in-needed"]);
-    assert_eq!(catalog.meta(), json!({"origins": ["https://api.example"], "sign_in": true}));
+    assert_eq!(catalog.meta(), json!({"origins": ["https://api.example"], "hints": true, "sign_in": true}));
     let kinds: Vec<_> =
         catalog.methods.iter().map(|method| (method.id.as_str(), method.kind.as_str())).collect();
     assert_eq!(kinds, [("oauth2", "oauth2"), ("bearer", "http-bearer")]);

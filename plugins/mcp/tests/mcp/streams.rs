@@ -257,3 +257,19 @@ fn answers_of_the_oldest_transport_come_on_its_stream() {
 fn id(nth: u64) -> u64 {
     (nth.wrapping_mul(0x9E37_79B9_7F4A_7C15) & ((1 << 53) - 1)).max(1)
 }
+
+#[test]
+fn a_body_that_comes_slowly_is_no_silence() {
+    let slow = |step: u64| {
+        modern(move |posted| {
+            let whole = json!({"id": posted.body["id"], "result": text("3")}).to_string();
+            let mut body = Vec::new();
+            for piece in whole.as_bytes().chunks(whole.len() / 4) {
+                body.extend([Piece::Silence(step), Piece::Text(String::from_utf8(piece.to_vec()).unwrap())]);
+            }
+            Said::Http { status: 200, headers: Vec::new(), body }
+        })
+    };
+    assert_eq!(data(invoke(&slow(100_000), &call(&config(URL), &json!({})))), "3");
+    assert_eq!(invoke(&slow(200_000), &repeatable(&config(URL))).unwrap_err().code, "upstream-timeout");
+}

@@ -11,7 +11,7 @@ use crate::support::*;
 
 /// Runs a watch until it ends or the host ends it; none: the host did.
 fn watch(host: &Host, config: &str) -> Option<Failure> {
-    match catch_unwind(AssertUnwindSafe(|| source::run(config, host))) {
+    match catch_unwind(AssertUnwindSafe(|| source::run(config, "{}", host))) {
         Ok(result) => Some(result.unwrap_err()),
         Err(panic) if panic.is::<Ended>() => None,
         Err(panic) => resume_unwind(panic),
