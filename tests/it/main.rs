@@ -10,6 +10,7 @@ mod daemon;
 mod discovery;
 mod documents;
 mod durability;
+mod files;
 mod gate;
 mod graphql;
 mod http;

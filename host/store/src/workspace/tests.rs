@@ -24,6 +24,7 @@ fn source(name: &str, version: &str) -> SourceRow {
         config: "{}".to_owned(),
         settings: "{\"a\":1}".to_owned(),
         document: Some(Digest::of(version.as_bytes())),
+        files: vec![("a/b.yaml".to_owned(), Digest::of(b"b"))],
         document_url: Some("https://example.com/openapi.json".to_owned()),
         media_type: None,
         origins: vec!["https://api.example.com".to_owned()],
