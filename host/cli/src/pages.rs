@@ -99,6 +99,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "invalid-options"
     "invalid-request"
     "invitation-spent"
+    "key-missing"
     "last-owner"
     "lines-lost"
     "list-incomplete"

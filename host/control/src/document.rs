@@ -1,11 +1,14 @@
 //! Where a source's document comes from: a URL, fetched through the egress,
-//! or bytes that the person gave.
+//! or files that the person gave.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use executor_runtime::{Document, Fetched, HostPort, Origin, Outgoing, Scope};
+use executor_runtime::{Document, DocumentFiles, Fetched, HostPort, Origin, Outgoing, Scope};
+use executor_store::Digest;
 use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
@@ -29,15 +32,52 @@ const LOOKING_BYTES: usize = 16 << 20;
 /// What is asked for; descriptions are JSON or YAML.
 const ACCEPT: &str = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5";
 
+/// Files that one document may be, and their bytes together.
+const FILES: usize = 500;
+const FILES_BYTES: usize = 64 * 1024 * 1024;
+/// The longest path of a file.
+const PATH_BYTES: usize = 1024;
+
 /// A document that the person gave.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentInput {
-    /// The file's name.
+    /// The file's name; where there are `files`, its path among them.
     #[serde(default)]
     pub name: Option<String>,
     /// Its bytes.
     pub content_base64: String,
+    /// The files beside it that it refers to, directly or not: at most 499,
+    /// and 64 MiB with the document. Given, even without any, a reference to
+    /// what is not among them is warned of.
+    #[serde(default)]
+    pub files: Option<Vec<DocumentFile>>,
+}
+
+/// A file that a document refers to.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentFile {
+    /// Its path from the directory that holds them all: `schemas/Pet.yaml`.
+    pub path: String,
+    /// Its bytes.
+    pub content_base64: String,
+}
+
+/// A document that is several files.
+#[derive(Clone)]
+pub(crate) struct Several {
+    /// The document's own path.
+    pub(crate) own: String,
+    /// The others.
+    pub(crate) others: Arc<DocumentFiles>,
+}
+
+/// What is kept of a document.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) document: Option<Digest>,
+    pub(crate) files: Vec<(String, Digest)>,
 }
 
 /// A document that was found.
@@ -50,6 +90,7 @@ pub(crate) struct Found {
     pub(crate) status: Option<u16>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) document: Document,
+    pub(crate) several: Option<Several>,
     name: Option<String>,
 }
 
@@ -78,9 +119,9 @@ impl Found {
     }
 
     /// A document that was kept.
-    pub(crate) fn stored(media_type: String, body: Vec<u8>) -> Self {
+    pub(crate) fn stored(media_type: String, body: Vec<u8>, several: Option<Several>) -> Self {
         let document = Document { url: None, media_type: Some(media_type), body };
-        Self { asked: None, url: None, status: None, headers: Vec::new(), document, name: None }
+        Self { asked: None, url: None, status: None, headers: Vec::new(), document, several, name: None }
     }
 
     /// What a URL answered in a test.
@@ -105,6 +146,26 @@ impl Workspace {
             (None, Some(input)) => given(input, limit),
             _ => Err(Problem::invalid("a source is made from a URL or from a document: give one of them")),
         }
+    }
+
+    /// Keeps a document, and the files that it is, by their content.
+    pub(crate) async fn keep_document(&self, found: &Found) -> Result<Kept, Problem> {
+        let media_type = found.document.media_type.as_deref();
+        let document = self.keep_bytes("document", media_type, &found.document.body).await?;
+        let mut files = Vec::new();
+        if let Some(several) = &found.several {
+            files.push((several.own.clone(), document));
+            for (path, body) in several.others.iter() {
+                files.push((path.to_owned(), self.keep_bytes(path, None, body).await?));
+            }
+        }
+        Ok(Kept { document: Some(document), files })
+    }
+
+    async fn keep_bytes(&self, name: &str, media_type: Option<&str>, body: &[u8]) -> Result<Digest, Problem> {
+        let mut writer = self.store.blobs().create(Some(name), media_type)?;
+        writer.append(body)?;
+        Ok(writer.finish(self.shared.now_ms()).await?.digest)
     }
 
     async fn fetch_document(&self, text: &str, hosts: &[HostPort], limit: usize) -> Result<Found, Problem> {
@@ -196,14 +257,58 @@ fn too_large(place: &str, limit: usize) -> Problem {
 
 fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
     let name = input.name.clone();
-    let body = BASE64
-        .decode(&input.content_base64)
-        .map_err(|error| Problem::invalid(format!("content_base64 is not base64: {error}")))?;
+    let body = decoded(&input.content_base64)?;
     if body.len() > limit {
         return Err(too_large(name.as_deref().unwrap_or("the document"), limit));
     }
     let document = Document { url: None, media_type: None, body };
-    Ok(Found { asked: None, url: None, status: None, headers: Vec::new(), document, name })
+    let several = input.files.as_ref().map(|files| several(name.as_deref(), &document.body, files));
+    let several = several.transpose()?;
+    Ok(Found { asked: None, url: None, status: None, headers: Vec::new(), document, several, name })
+}
+
+fn decoded(content: &str) -> Result<Vec<u8>, Problem> {
+    let body = BASE64.decode(content);
+    body.map_err(|error| Problem::invalid(format!("content_base64 is not base64: {error}")))
+}
+
+/// The files of a document, where each is somewhere below one directory.
+fn several(name: Option<&str>, document: &[u8], files: &[DocumentFile]) -> Result<Several, Problem> {
+    let own = name.unwrap_or("document").to_owned();
+    check_path(&own)?;
+    if files.len() >= FILES {
+        let message = format!("a document is at most {FILES} files, and these are {}", files.len() + 1);
+        return Err(Problem::new(ProblemKind::Unprocessable, "document-too-large", message)
+            .hint("bundle them into one file"));
+    }
+    let mut others = BTreeMap::new();
+    let mut bytes = document.len();
+    for file in files {
+        check_path(&file.path)?;
+        let body = decoded(&file.content_base64)?;
+        bytes += body.len();
+        if bytes > FILES_BYTES {
+            let message = format!("the document with its files is larger than {} MiB", FILES_BYTES >> 20);
+            return Err(Problem::new(ProblemKind::Unprocessable, "document-too-large", message)
+                .hint("take the part of the API that is needed"));
+        }
+        if file.path == own || others.insert(file.path.clone(), body).is_some() {
+            return Err(Problem::invalid(format!("the file {:?} is given twice", file.path)));
+        }
+    }
+    Ok(Several { own, others: Arc::new(DocumentFiles::new(others)) })
+}
+
+fn check_path(path: &str) -> Result<(), Problem> {
+    let fine = |name: &str| {
+        !matches!(name, "" | "." | "..") && !name.contains(|c: char| c.is_control() || c == '\\')
+    };
+    if path.len() <= PATH_BYTES && path.split('/').all(fine) {
+        return Ok(());
+    }
+    let shown: String = path.chars().take(80).collect();
+    Err(Problem::invalid(format!("{shown:?} is no path of a file below the document's directory"))
+        .hint("for example: schemas/Pet.yaml"))
 }
 
 fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
@@ -224,6 +329,7 @@ fn found(asked: Url, url: &Url, fetched: Fetched) -> Found {
         status: Some(fetched.status),
         headers: fetched.headers,
         document,
+        several: None,
         name: None,
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use executor_runtime::{AdapterContext, Document, HostPort, Indexed, Origin, Progress, Scope};
+use executor_runtime::{AdapterContext, Document, DocumentFiles, HostPort, Indexed, Origin, Progress, Scope};
 use executor_store::{ComponentRow, ConnectionRow, SourceRow};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,9 +15,11 @@ use utoipa::ToSchema;
 use crate::asking::may_ask;
 use crate::caller::Caller;
 use crate::connections::ConnectionView;
-use crate::document::Found;
+use crate::document::{Found, Several};
+use crate::inspect::DocumentQuery;
 use crate::problem::{Problem, ProblemKind};
-use crate::sources::{ProgressSink, SourceRefreshed, parse_hosts, report};
+use crate::refresh::SourceRefreshed;
+use crate::sources::{ProgressSink, parse_hosts, report};
 use crate::trust::settle_hints;
 use crate::workspace::Workspace;
 
@@ -38,6 +40,8 @@ pub(crate) struct Indexing<'a> {
     pub(crate) config: &'a str,
     pub(crate) settings: &'a str,
     pub(crate) document: Document,
+    /// Where that is several files.
+    pub(crate) several: Option<&'a Several>,
     pub(crate) hosts: Vec<HostPort>,
     /// Whose credential is placed.
     pub(crate) connection: Option<&'a ConnectionRow>,
@@ -71,10 +75,14 @@ impl Workspace {
         indexing: Indexing<'_>,
         progress: ProgressSink,
     ) -> Result<Indexed, Problem> {
-        let Indexing { component, config, settings, document, hosts, connection } = indexing;
+        let Indexing { component, config, settings, mut document, several, hosts, connection } = indexing;
         let adapter = self.adapter(&component.name).await?;
         let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let scope = may_ask(component, self.index_scope(document.url.as_deref(), settings, hosts));
+        let mut scope = may_ask(component, self.index_scope(document.url.as_deref(), settings, hosts));
+        if let Some(several) = several {
+            document.url = Some(DocumentFiles::url(&several.own));
+            scope.files = Some(several.others.clone());
+        }
         let mut context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
         if let Some(connection) = connection {
             context.scope.credential = Some(self.whole_credential(connection).await?);
@@ -102,14 +110,11 @@ impl Workspace {
         &self,
         caller: &Caller,
         old: SourceRow,
+        found: Found,
         connection: Option<&ConnectionRow>,
         progress: ProgressSink,
     ) -> Result<SourceRefreshed, Problem> {
         let hosts = parse_hosts(&old.allowed_hosts)?;
-        let found = match &old.document_url {
-            Some(url) => self.find_document(Some(url), None, &hosts).await?,
-            None => self.stored_document(old.name.as_str())?,
-        };
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
         found.readable_by(&component)?;
@@ -118,6 +123,7 @@ impl Workspace {
             config: &old.config,
             settings: &old.settings,
             document: found.document.clone(),
+            several: found.several.as_ref(),
             hosts,
             connection,
         };
@@ -129,8 +135,8 @@ impl Workspace {
         if let Some(connection) = connection {
             indexed.meta = Some(remember(indexed.meta.as_deref(), connection));
         }
-        let document = self.keep_document(&found).await?;
-        self.swap_in(caller, old, &component, indexed, Some(document)).await
+        let kept = self.keep_document(&found).await?;
+        self.swap_in(caller, old, &component, indexed, kept).await
     }
 
     /// The connection that a refresh indexes with: the one that an index was
@@ -169,7 +175,16 @@ impl Workspace {
     async fn index_for(&self, caller: &Caller, view: &ConnectionView) -> Result<(), Problem> {
         let source = self.known_source(&view.source)?;
         let connection = self.known_connection(&view.source, &view.name)?;
-        let reindexing = self.reindex(caller, source, Some(&connection), Arc::new(|_| {}));
+        let _turn = self.listening.turn(&source.name, true).await;
+        let reindexing = async {
+            let found = match &source.document_url {
+                Some(url) => {
+                    self.find_document(Some(url), None, &parse_hosts(&source.allowed_hosts)?).await?
+                }
+                None => self.stored_document(&source)?,
+            };
+            self.reindex(caller, source, found, Some(&connection), Arc::new(|_| {})).await
+        };
         tokio::time::timeout(CONNECTED_TIMEOUT, reindexing).await.map_err(|_| {
             let seconds = CONNECTED_TIMEOUT.as_secs();
             Problem::new(ProblemKind::Upstream, "timeout", format!("it was not indexed within {seconds} s"))
@@ -179,9 +194,15 @@ impl Workspace {
         if wants_sign_in(Some(&row.meta)) { Err(sign_in_needed(&row, Some(&connection))) } else { Ok(()) }
     }
 
-    fn stored_document(&self, name: &str) -> Result<Found, Problem> {
-        let (media_type, bytes) = self.source_document(name)?;
-        Ok(Found::stored(media_type, bytes))
+    fn stored_document(&self, row: &SourceRow) -> Result<Found, Problem> {
+        let read = |file: Option<String>| self.source_document(row.name.as_str(), &DocumentQuery { file });
+        let (media_type, bytes) = read(None)?;
+        let several = row.files.split_first().map(|((own, _), others)| {
+            let read = |(path, _): &(String, _)| Ok((path.clone(), read(Some(path.clone()))?.1));
+            let others = others.iter().map(read).collect::<Result<Vec<_>, Problem>>()?;
+            Ok::<_, Problem>(Several { own: own.clone(), others: Arc::new(DocumentFiles::new(others)) })
+        });
+        Ok(Found::stored(media_type, bytes, several.transpose()?))
     }
 }
 

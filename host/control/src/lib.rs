@@ -50,6 +50,7 @@ mod problem;
 mod programs;
 mod questions;
 mod recall;
+mod refresh;
 mod resume;
 mod retention;
 mod reviews;
@@ -81,13 +82,15 @@ pub use connections::{AddConnection, ConnectionCheck, ConnectionView, GrantView,
 pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
 pub use detection::{AuthHint, DetectionView, SourceInput};
 pub use doctor::Check;
-pub use document::DocumentInput;
+pub use document::{DocumentFile, DocumentInput};
 pub use dry_run::{DecisionView, DryRunView};
 pub use events::{Event, Watch, Watched};
 pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
 pub use handoffs::{AskHandoff, Fulfilled, HandoffForm, HandoffView};
 pub use indexing::{ConnectionIndex, IndexProblem};
-pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use inspect::{
+    AdapterView, DefinitionView, DocumentFileView, DocumentQuery, DocumentView, SourceInspection, ToolSummary,
+};
 pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
 pub use listing::{ToolDetail, ToolDetailPage};
 pub use oauth::{
@@ -100,14 +103,14 @@ pub use page::{Page, PageQuery};
 pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
+pub use refresh::{RefreshSource, SourceRefreshed};
 pub use resume::{Resume, ResumeAction};
 pub use reviews::{Novelty, ReviewTools, SeenTool, ToolsReviewed, UnreviewedTool};
 pub use roles::Role;
 pub use sessions::{SessionView, SignIn, SignedIn};
 pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
-    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceRefreshed, SourceView,
-    WarningView,
+    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceView, WarningView,
 };
 pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};

@@ -147,6 +147,7 @@ impl Workspace {
             config: CONFIG.into(),
             settings,
             document: None,
+            files: Vec::new(),
             document_url: None,
             media_type: None,
             origins: Vec::new(),

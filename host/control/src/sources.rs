@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use executor_runtime::memory;
-use executor_runtime::{HostPort, Indexed, Origin, Scope};
-use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
+use executor_runtime::{DocumentFiles, HostPort, Indexed, Origin, Scope};
+use executor_store::{SourceName, SourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -16,17 +16,13 @@ use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
-use crate::document::{DocumentInput, Found};
+use crate::document::DocumentInput;
 use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
-use crate::reviews::UnreviewedTool;
 use crate::trust::settle_hints;
 use crate::workspace::Workspace;
-
-/// Writes that a refresh lists.
-const UNREVIEWED: usize = 100;
 
 /// A source to add.
 #[derive(Clone, Default, Deserialize, ToSchema)]
@@ -115,6 +111,9 @@ pub struct SourceDetail {
     /// Where its document is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_url: Option<String>,
+    /// The files that its document is, its own first, where it is several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub document_files: Vec<String>,
     /// The program that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandView>,
@@ -143,24 +142,6 @@ pub struct SourceAdded {
     pub notes: Vec<String>,
     /// What a person may do now.
     pub next: Vec<String>,
-}
-
-/// A source that was indexed anew.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct SourceRefreshed {
-    /// The source.
-    pub source: SourceView,
-    /// Tools that are new.
-    pub added: Vec<String>,
-    /// Tools that are gone.
-    pub removed: Vec<String>,
-    /// Tools that are not what they were.
-    pub changed: Vec<String>,
-    /// Origins that the document newly names; they are not granted.
-    pub new_origins: Vec<String>,
-    /// The writes that ask a person, whatever the rules allow, until they were
-    /// reviewed: the first hundred of as many as the source says.
-    pub unreviewed: Vec<UnreviewedTool>,
 }
 
 /// How far an index is.
@@ -247,11 +228,13 @@ impl Workspace {
             config: &candidate.detection.config,
             settings: &settings,
             document: found.document.clone(),
+            several: found.several.as_ref(),
             hosts: hosts.clone(),
             connection: None,
         };
         let mut indexed = self.index(indexing, progress).await?;
         settle_hints(&mut indexed.staged, indexed.meta.as_deref(), request.trusted);
+        let kept = self.keep_document(&found).await?;
         let now_ms = self.shared.now_ms();
         let row = SourceRow {
             name: name.clone(),
@@ -262,7 +245,8 @@ impl Workspace {
             version: indexed.version.clone(),
             config: candidate.detection.config,
             settings,
-            document: Some(self.keep_document(&found).await?),
+            document: kept.document,
+            files: kept.files,
             document_url: found.url.clone(),
             media_type: found.document.media_type.clone(),
             origins: origins(&request, &indexed)?,
@@ -288,90 +272,6 @@ impl Workspace {
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             notes,
             next,
-        })
-    }
-
-    /// Fetches a source's document, or asks its program, again and says what
-    /// changed. A source that shows its tools to those who have signed in is
-    /// indexed with its connection.
-    ///
-    /// # Errors
-    /// When it can't be had, its adapter is gone, or it does not take the
-    /// connection: then its tools stay as they are.
-    pub async fn refresh_source(
-        &self,
-        caller: &Caller,
-        name: &str,
-        progress: ProgressSink,
-    ) -> Result<SourceRefreshed, Problem> {
-        let name = self.known_source(name)?.name;
-        let _turn = self.listening.turn(&name, true).await;
-        self.refresh(caller, name.as_str(), progress).await
-    }
-
-    /// The same for whoever has the source's turn.
-    pub(crate) async fn refresh(
-        &self,
-        caller: &Caller,
-        name: &str,
-        progress: ProgressSink,
-    ) -> Result<SourceRefreshed, Problem> {
-        let old = self.known_source(name)?;
-        if old.command.is_some() {
-            let connection = self.usual_connection(&old.name)?;
-            let (component, indexed) = self.index_command(&old, connection.as_ref(), progress).await?;
-            return self.swap_in(caller, old, &component, indexed, None).await;
-        }
-        if old.document_url.is_none() {
-            let message = format!("{name} was made from a file");
-            return Err(Problem::new(ProblemKind::Conflict, "no-document-url", message)
-                .hint("remove it and add it again from the newer file"));
-        }
-        let connection = self.index_connection(&old)?;
-        self.reindex(caller, old, connection.as_ref(), progress).await
-    }
-
-    /// Puts what an index found in the place of what a source had, as a whole.
-    pub(crate) async fn swap_in(
-        &self,
-        caller: &Caller,
-        old: SourceRow,
-        component: &ComponentRow,
-        indexed: Indexed,
-        document: Option<Digest>,
-    ) -> Result<SourceRefreshed, Problem> {
-        // Removed meanwhile, it is not brought back.
-        self.known_source(old.name.as_str())?;
-        let before = self.tool_digests(&old.name)?;
-        let changes = compare(&before, &indexed.staged);
-        let named = named_origins(&indexed);
-        let row = SourceRow {
-            adapter_digest: component.digest,
-            title: indexed.title.clone().unwrap_or(old.title),
-            version: indexed.version.clone(),
-            document,
-            tool_count: indexed.staged.tools.len() as u64,
-            warning_count: indexed.staged.warnings.len() as u64,
-            meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
-            refreshed_ms: self.shared.now_ms(),
-            ..old
-        };
-        let has_base = row.settings.contains("\"base_url\"");
-        let new_origins =
-            named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
-        self.store.replace_source(row.clone(), indexed.staged, None).await?;
-        self.catalogue.forget();
-        let (added, removed, changed) = changes;
-        let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
-        self.record(caller, "source.refresh", what).await?;
-        let unreviewed = self.first_unreviewed(&row.name, UNREVIEWED)?;
-        Ok(SourceRefreshed {
-            source: self.source_view(&row)?,
-            added,
-            removed,
-            changed,
-            new_origins,
-            unreviewed,
         })
     }
 
@@ -445,28 +345,7 @@ impl Workspace {
         self.free_name(name.trim_end_matches('_'))
     }
 
-    pub(crate) async fn keep_document(&self, found: &Found) -> Result<Digest, Problem> {
-        let media_type = found.document.media_type.as_deref();
-        let mut writer = self.store.blobs().create(Some("document"), media_type)?;
-        writer.append(&found.document.body)?;
-        Ok(writer.finish(self.shared.now_ms()).await?.digest)
-    }
-
-    /// Whether an index found the tools that the source has.
-    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
-        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
-        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
-    }
-
-    fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {
-        let mut digests = BTreeMap::new();
-        self.store.each_tool(source, &mut |tool| {
-            digests.insert(tool.name.to_owned(), tool.digest);
-        })?;
-        Ok(digests)
-    }
-
-    fn source_view(&self, row: &SourceRow) -> Result<SourceView, Problem> {
+    pub(crate) fn source_view(&self, row: &SourceRow) -> Result<SourceView, Problem> {
         Ok(SourceView {
             name: row.name.to_string(),
             kind: row.kind.clone(),
@@ -500,6 +379,7 @@ impl Workspace {
             connection_names: connections.map(|connection| connection.name.to_string()).collect(),
             settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
             document_url: row.document_url.clone(),
+            document_files: row.files.iter().map(|(path, _)| path.clone()).collect(),
             command: CommandView::of(row)?,
         })
     }
@@ -546,7 +426,7 @@ fn origins(request: &AddSource, indexed: &Indexed) -> Result<Vec<String>, Proble
     Ok(origins.into_iter().collect())
 }
 
-fn named_origins(indexed: &Indexed) -> Vec<String> {
+pub(crate) fn named_origins(indexed: &Indexed) -> Vec<String> {
     let meta: Value =
         indexed.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
     let named = meta.get("origins").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -554,22 +434,11 @@ fn named_origins(indexed: &Indexed) -> Vec<String> {
     let all = named.into_iter().chain(base);
     let mut origins: Vec<String> =
         all.filter_map(|origin| Some(Origin::parse(origin.as_str()?).ok()?.to_string())).collect();
+    // Where files seem to be there is no server.
+    origins.retain(|origin| origin != DocumentFiles::origin());
     origins.sort();
     origins.dedup();
     origins
-}
-
-/// Added, removed and changed tools.
-fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, Vec<String>, Vec<String>) {
-    let after: BTreeMap<&str, &Digest> =
-        staged.tools.iter().map(|tool| (tool.name.as_str(), &tool.digest)).collect();
-    let added = after.keys().filter(|name| !before.contains_key(**name)).map(|name| (*name).to_owned());
-    let removed = before.keys().filter(|name| !after.contains_key(name.as_str())).cloned();
-    let changed = before
-        .iter()
-        .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
-        .map(|(name, _)| name.clone());
-    (added.collect(), removed.collect(), changed.collect())
 }
 
 fn next_steps(detail: &SourceDetail) -> Vec<String> {

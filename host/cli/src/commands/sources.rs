@@ -3,27 +3,24 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::api::{Answer, Api};
 use crate::context::Context;
+use crate::documents::{self, input_body};
 use crate::failure::{Exit, Failure};
 use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{input, program, reviews, settings};
+use crate::{program, reviews, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
 /// The kind of what no adapter takes.
 const UNKNOWN: &str = "unknown";
-/// The largest document that still fits into a request, encoded.
-const DOCUMENT_LIMIT_BYTES: u64 = 47 * 1024 * 1024;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
@@ -39,11 +36,7 @@ pub(crate) enum Action {
         name: String,
     },
     /// Read a source's document again and swap in its tools
-    Refresh {
-        /// The sources
-        #[arg(required = true)]
-        names: Vec<String>,
-    },
+    Refresh(RefreshArguments),
     /// Show the writes that a refresh brought, and say that you have seen them
     ///
     /// Until then each of them asks a person, whatever a rule allows.
@@ -86,6 +79,10 @@ pub(crate) struct AddArguments {
     /// `localhost:4010`
     #[arg(long, value_name = "HOST:PORT")]
     allow_host: Vec<String>,
+    /// The directory below which the files lie that a file refers to; else the
+    /// file's own
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// One more origin that its tools may be at, as `https://api.example.com`
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
@@ -102,6 +99,19 @@ pub(crate) struct DetectArguments {
     /// A host on this machine or a private network that may be reached
     #[arg(long, value_name = "HOST:PORT")]
     allow_host: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RefreshArguments {
+    /// The sources
+    #[arg(required = true)]
+    names: Vec<String>,
+    /// The newer file of a source that was made from a file, or `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    from_file: Option<String>,
+    /// The directory below which the files lie that it refers to
+    #[arg(long, value_name = "DIR", requires = "from_file")]
+    root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -123,7 +133,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             context.output.answer(&answer, render_detail)?;
             Ok(Exit::Ok)
         }
-        Action::Refresh { names } => refresh(context, &names),
+        Action::Refresh(arguments) => refresh(context, &arguments),
         Action::Review(arguments) => reviews::review(context, &arguments.name, arguments.yes),
         Action::Remove { names } => {
             for name in &names {
@@ -168,7 +178,7 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
             )
             .hint("the values of other sources belong to a connection: `executor connections add`"));
         }
-        Some(input) => input_body(input)?,
+        Some(input) => input_body(input, arguments.root.as_deref())?,
         None => program::body(&arguments.command, arguments.directory.as_deref(), &arguments.env)?,
     };
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -191,31 +201,6 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
         put("trusted", json!(true));
     }
     Ok(Value::Object(body))
-}
-
-/// `url`, or `document` with what a file or stdin holds.
-fn input_body(given: &str) -> Result<Map<String, Value>, Failure> {
-    let mut body = Map::new();
-    if given.contains("://") {
-        body.insert("url".into(), given.into());
-        return Ok(body);
-    }
-    let path = std::path::Path::new(given);
-    if given != "-" && !path.exists() {
-        let failure = Failure::usage(format!("there is no file {}", text::line(given, 200)));
-        let host =
-            given.split('/').next().is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
-        return Err(if host {
-            failure.hint(format!("for a URL, say https://{}", text::line(given, 200)))
-        } else {
-            failure
-        });
-    }
-    let content = input::bytes(given, DOCUMENT_LIMIT_BYTES)?;
-    let name = path.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
-    let name = if given == "-" { "stdin" } else { &name };
-    body.insert("document".into(), json!({ "name": name, "content_base64": STANDARD.encode(content) }));
-    Ok(body)
 }
 
 /// Runs `work` with a bar on the terminal, where there is one.
@@ -318,7 +303,7 @@ fn authentication_lines(context: &Context, source: &Value) -> Vec<String> {
 }
 
 fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failure> {
-    let mut body = input_body(&arguments.input)?;
+    let mut body = input_body(&arguments.input, None)?;
     if !arguments.allow_host.is_empty() {
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
@@ -392,6 +377,11 @@ fn render_detail(source: &Value, style: Style) -> String {
         Value::Object(settings) if !settings.is_empty() => text::compact_json(&source["settings"]),
         _ => String::new(),
     };
+    let document = match list(source, "document_files") {
+        [] => field(source, "document_url"),
+        [own] => scalar(own),
+        [own, rest @ ..] => format!("{} and {}", scalar(own), text::counted(rest.len() as u64, "file")),
+    };
     let unreviewed = match number(source, "unreviewed") {
         0 => String::new(),
         count => {
@@ -404,7 +394,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("version", field(source, "version")),
         ("kind", field(source, "kind")),
         ("adapter", field(source, "adapter")),
-        ("document", field(source, "document_url")),
+        ("document", document),
         ("command", program::line(&source["command"])),
         ("directory", field(&source["command"], "directory")),
         ("tools", text::count(number(source, "tool_count"))),
@@ -447,12 +437,17 @@ fn render_detail(source: &Value, style: Style) -> String {
     rendered
 }
 
-fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
-    for name in names {
+fn refresh(context: &Context, arguments: &RefreshArguments) -> Result<Exit, Failure> {
+    if arguments.from_file.is_some() && arguments.names.len() > 1 {
+        return Err(Failure::usage("--from-file is for one source").hint("refresh them one by one"));
+    }
+    let document = arguments.from_file.as_deref();
+    let document = document.map(|file| documents::document(file, arguments.root.as_deref())).transpose()?;
+    let body = document.map_or_else(|| json!({}), |document| json!({ "document": document }));
+    for name in &arguments.names {
         let target = context.path(&["sources", name, "refresh"]);
-        let answer = with_bar(context, |progress| {
-            Api::new(context).post_with_progress(&target, &json!({}), progress)
-        })?;
+        let answer =
+            with_bar(context, |progress| Api::new(context).post_with_progress(&target, &body, progress))?;
         context.output.answer(&answer, render_refreshed)?;
         let origins = joined(&answer.value, "new_origins");
         if !origins.is_empty() {
@@ -562,20 +557,6 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_a_url_or_a_file() {
-        assert_eq!(input_body("https://x.y/z").unwrap()["url"], "https://x.y/z");
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("api.yaml");
-        std::fs::write(&file, "openapi: 3").unwrap();
-        let body = input_body(file.to_str().unwrap()).unwrap();
-        assert_eq!(body["document"], json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" }));
-        let failure = input_body("api.github.com/x").unwrap_err();
-        assert_eq!(failure.hints, ["for a URL, say https://api.github.com/x"]);
-        assert!(input_body("missing").unwrap_err().hints.is_empty());
-        assert!(input_body(directory.path().to_str().unwrap()).unwrap_err().message.contains("directory"));
-    }
-
-    #[test]
     fn a_request_says_what_was_given() {
         let arguments = AddArguments {
             input: Some("https://x".into()),
@@ -585,6 +566,7 @@ mod tests {
             name: Some("n".into()),
             kind: None,
             settings: vec!["base_url=https://y".into(), "limits.rate=3".into()],
+            root: None,
             allow_host: vec!["localhost:1".into()],
             allow_origin: vec![],
             trusted: true,

@@ -10,6 +10,7 @@ mod address;
 mod body;
 mod connect;
 mod credential;
+mod files;
 mod origin;
 mod place;
 mod redact;
@@ -36,6 +37,7 @@ use url::Url;
 pub(crate) use body::{Body, BodyError, IDLE_TIMEOUT};
 use connect::{ConnectError, Connector};
 pub use credential::{Credential, CredentialMethod, Location, Placement, Renewal, Secret};
+pub use files::DocumentFiles;
 pub use origin::{HostPort, Origin, OriginError};
 use place::Sealing;
 use redact::Redactor;
@@ -184,6 +186,9 @@ impl Egress {
         let method = Method::from_bytes(outgoing.method.as_bytes()).map_err(|_| {
             EgressError::new("invalid-request", format!("{:?} is not a method", outgoing.method))
         })?;
+        if let Some(answer) = scope.files.as_ref().and_then(|files| files.answer(&method, &url)) {
+            return answer;
+        }
         let origin = scope.admit(&url, &method)?;
         describe(span, &method, &url);
         let headers = checked_headers(&outgoing.headers)?;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use executor_control::{
-    AddSource, Capability, DefinitionView, DetectionView, PageQuery, ReviewTools, SourceAdded, SourceDetail,
-    SourceInput, SourceInspection, SourceRefreshed, SourceView, ToolsReviewed, UnreviewedTool,
+    AddSource, Capability, DefinitionView, DetectionView, DocumentQuery, PageQuery, RefreshSource,
+    ReviewTools, SourceAdded, SourceDetail, SourceInput, SourceInspection, SourceRefreshed, SourceView,
+    ToolsReviewed, UnreviewedTool,
 };
 
-use super::decode::{Creation, Json, LargeCreation, LargeJson, Nothing, Parameters, Segments, Who};
+use super::decode::{Creation, Json, LargeCreation, LargeJson, Optional, Parameters, Segments, Who};
 use super::encode::{Answer, download, items, nothing, ok};
 use super::route::Need;
 use super::{App, Route, stream};
@@ -38,9 +39,10 @@ pub(super) fn routes() -> Vec<Route> {
         .gives_nothing(),
         Route::post(
             "/v1/workspaces/{workspace}/sources/{source}/refresh",
-            "Fetch a source's document again",
+            "Fetch a source's document again, or give the newer file",
             refresh,
         )
+        .may_take::<RefreshSource>()
         .gives::<SourceRefreshed>(StatusCode::OK),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/review",
@@ -71,6 +73,7 @@ pub(super) fn routes() -> Vec<Route> {
             document,
         )
         .needs(Need::Capability(Capability::Read))
+        .query::<DocumentQuery>()
         .gives_other("application/octet-stream"),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/definitions",
@@ -126,10 +129,10 @@ async fn refresh(
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
     headers: HeaderMap,
-    _: Nothing,
+    Optional(request): Optional<RefreshSource>,
 ) -> Answer {
     let workspace = app.control.workspace(&caller, &workspace)?;
-    let work = |progress| async move { workspace.refresh_source(&caller, &source, progress).await };
+    let work = |progress| async move { workspace.refresh_source(&caller, &source, request, progress).await };
     stream::answer(&headers, StatusCode::OK, work).await
 }
 
@@ -173,8 +176,9 @@ async fn document(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<DocumentQuery>,
 ) -> Answer {
-    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source)?;
+    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source, &query)?;
     Ok(download(&media_type, bytes))
 }
 

@@ -80,13 +80,16 @@ impl Workspace {
 const OF_SOURCE: &str = "SELECT name, digest, changed, request_before, since_ms FROM unreviewed
     WHERE source = (SELECT id FROM sources WHERE name = ?1)";
 
-/// What a source has, before it is replaced; none where it is new.
+/// What a source has, before it is replaced; none where it is new, or never had
+/// a tool.
 pub(super) fn before(
     connection: &Connection,
     source: &SourceName,
 ) -> std::result::Result<Option<Before>, Fault> {
     let known =
-        sql::first(connection, "SELECT id FROM sources WHERE name = ?1", [source], |row| row.get::<i64>())?;
+        sql::first(connection, "SELECT id FROM sources WHERE name = ?1 AND had_tools", [source], |row| {
+            row.get::<i64>()
+        })?;
     let Some(known) = known else { return Ok(None) };
     let sql = "SELECT name, digest, request FROM tools WHERE source = ?1";
     let tools = sql::all(connection, sql, [known], |row| Ok((row.get()?, (row.get()?, row.get()?))))?;

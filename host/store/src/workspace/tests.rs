@@ -24,6 +24,7 @@ fn source(name: &str, version: &str) -> SourceRow {
         config: "{}".to_owned(),
         settings: "{\"a\":1}".to_owned(),
         document: Some(Digest::of(version.as_bytes())),
+        files: vec![("a/b.yaml".to_owned(), Digest::of(b"b"))],
         document_url: Some("https://example.com/openapi.json".to_owned()),
         media_type: None,
         origins: vec!["https://api.example.com".to_owned()],
@@ -217,6 +218,17 @@ async fn writes_that_a_refresh_brings_are_unreviewed_until_they_were_seen() {
     assert!(workspace.unreviewed(&github).unwrap().is_empty());
     workspace.replace_source(source("github", "1"), staged(&["z", "y"]), None).await.unwrap();
     assert!(workspace.unreviewed(&github).unwrap().is_empty(), "a source that is added again is new");
+
+    let empty = || SourceRow { tool_count: 0, ..source("other", "1") };
+    let other = source_name("other");
+    for _ in 0..2 {
+        workspace.replace_source(empty(), staged(&[]), None).await.unwrap();
+    }
+    workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
+    assert!(workspace.unreviewed(&other).unwrap().is_empty(), "the first tools come with a sign-in");
+    workspace.replace_source(empty(), staged(&[]), None).await.unwrap();
+    workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
+    assert_eq!(workspace.unreviewed(&other).unwrap().len(), 1, "emptied once, it does not begin anew");
 }
 
 #[tokio::test]
