@@ -74,7 +74,7 @@ bench: build fixtures ## measure beside npm executor 1.5.9: table, JSON, chart (
 		|| echo "   going on without what could not be fetched"
 	@"$(RELEASE)/executor-bench" --executor "$(RELEASE)/executor" $(BENCH)
 
-conformance: components ## the MCP conformance suite (installs it, pinned, with its Node)
+conformance: components ## the MCP conformance suite, both sides (installs it, pinned, with its Node)
 	@echo "== MCP conformance"
-	@$(CARGO) build --quiet -p executor-conformance
-	@tests/conformance/run.sh "$(CARGO_TARGET_DIR)/debug/executor-conformance" "$(CARGO_TARGET_DIR)/conformance"
+	@$(CARGO) build --quiet -p executor-conformance -p executor-cli --bins
+	@tests/conformance/run.sh "$(CARGO_TARGET_DIR)/debug" "$(CARGO_TARGET_DIR)/conformance"

@@ -1,18 +1,18 @@
-// usage: count.mjs REVISION LOG KNOWN
+// usage: count.mjs "SIDE REVISION" LOG KNOWN
 //
 // Counts the scenarios of one run of the suite, and exits with 1 where one
 // that is scored failed unexpectedly, or one that is known to fail did not.
 import { readFileSync } from "node:fs";
 
-const [revision, logFile, knownFile] = process.argv.slice(2);
+const [what, logFile, knownFile] = process.argv.slice(2);
 const log = readFileSync(logFile, "utf8");
 
 const known = new Set();
 for (const line of readFileSync(knownFile, "utf8").split("\n")) {
-  const [of, scenario, ...reason] = line.split(/\s+/);
-  if (!of || of.startsWith("#")) continue;
+  const [side, revision, scenario, ...reason] = line.split(/\s+/);
+  if (!side || side.startsWith("#")) continue;
   if (reason.length === 0) throw new Error(`${scenario} is known to fail without a reason`);
-  if (of === revision) known.add(scenario);
+  if (`${side} ${revision}` === what) known.add(scenario);
 }
 
 const [scored, unscored = ""] = log.split(/^Not scored for .*$/m);
@@ -26,7 +26,7 @@ const unexpected = outcomes.filter(({ scenario, passed }) => !passed && !known.h
 const stale = [...known].filter((scenario) => !outcomes.some((one) => one.scenario === scenario && !one.passed));
 
 const extra = [...unscored.matchAll(/^\s*✓ (\S+) \(/gm)].length;
-console.log(`   ${revision}: ${passed.length}/${outcomes.length} scenarios, ${extra}/${optional.size} that are not scored`);
+console.log(`   ${what}: ${passed.length}/${outcomes.length} scenarios, ${extra}/${optional.size} that are not scored`);
 for (const { scenario } of unexpected) console.log(`   failed: ${scenario}`);
 for (const scenario of stale) console.log(`   known to fail, and did not: ${scenario}`);
 if (outcomes.length === 0) console.log(log.slice(-2000));

@@ -206,11 +206,16 @@ impl Drop for Daemon {
     }
 }
 
-/// GitHub's real document.
-pub(crate) fn github_document() -> Arc<[u8]> {
+/// One of the pinned documents.
+pub(crate) fn fixture(path: &str) -> PathBuf {
     let fixtures = std::env::var_os("EXECUTOR_FIXTURES")
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../fixtures"), PathBuf::from);
-    let path = fixtures.join("octokit-openapi/generated/api.github.com.json");
+    fixtures.join(path)
+}
+
+/// GitHub's real document.
+pub(crate) fn github_document() -> Arc<[u8]> {
+    let path = fixture("octokit-openapi/generated/api.github.com.json");
     match std::fs::read(&path) {
         Ok(bytes) => bytes.into(),
         Err(error) => panic!("{} can't be read ({error}): run `make fixtures`", path.display()),

@@ -57,6 +57,7 @@ fn post_route(path: &str) -> Option<Calls> {
         "/sources"
         | "/sources/detect"
         | "/sources/{source}/refresh"
+        | "/sources/{source}/review"
         | "/connections"
         | "/connections/{source}/{name}/values"
         | "/authorizations"
@@ -178,7 +179,7 @@ async fn no_command_goes_past_it() {
             "serve" | "up" | "down" | "status" | "doctor" | "sources" | "connections" | "tools"
             | "resume" | "executions" | "policies" | "config" | "component" | "audit" | "completions"
             | "version" | "explain" | "tokens" | "connect" | "accounts" | "members" | "organizations"
-            | "workspaces" | "help" => continue,
+            | "workspaces" | "secrets" | "help" => continue,
             // Its tools have a test of their own.
             "mcp" => continue,
             other => panic!("executor {other}: does it call tools? Say so here"),

@@ -185,6 +185,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("GET /v1/workspaces/{workspace}/sources/{source}/inspection", "viewer"),
     ("GET /v1/workspaces/{workspace}/sources/{source}/document", "viewer"),
     ("GET /v1/workspaces/{workspace}/sources/{source}/definitions", "viewer"),
+    ("GET /v1/workspaces/{workspace}/sources/{source}/review", "viewer"),
     ("GET /v1/workspaces/{workspace}/tools", "viewer"),
     ("GET /v1/workspaces/{workspace}/tools/{path}", "viewer"),
     ("GET /v1/workspaces/{workspace}/connections", "viewer"),

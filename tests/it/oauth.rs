@@ -98,6 +98,11 @@ async fn each_way_to_authenticate_arrives_as_it_should() {
         assert_eq!(accepted, expected, "{tool}: {answer}");
     }
     assert_eq!(emulator.ledger.matching("GET", "/auth/**").len(), 10);
+    // Of several, the only one that serves is meant; two are not guessed from.
+    call(&daemon, "api.auth.basic", &json!({})).ok();
+    call(&daemon, "api.auth.open", &json!({})).ok();
+    let said = call(&daemon, "api.auth.bearer", &json!({})).fails(1);
+    assert!(said.contains("several connections"), "{said}");
     // Nothing was there for it, so nothing is sent; and it works all the same.
     let (other, emulator) = start(Script::default()).await;
     call(&other, "api.auth.optional", &json!({})).ok();

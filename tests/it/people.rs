@@ -71,6 +71,22 @@ async fn an_adapter_asks_a_form_and_a_page_across_restarts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_may_change_something_asks_as_well() {
+    let mut daemon = Daemon::start();
+    let _upstream = add_plain(&daemon).await;
+    daemon.run(&["policies", "add", "mine.*", "allow"]).ok();
+    let (code, waiting) = daemon.execute("return await tools.mine.askWrite({})");
+    assert_eq!(code, 3, "{waiting}");
+    let id = execution_id(waiting["id"].as_str().unwrap());
+    daemon.kill();
+    daemon.serve();
+    let filled = daemon.run(&["resume", &id, "--accept", "--content", r#"{"title":"t"}"#, "--json"]);
+    assert_eq!(filled.code(), 3, "it asks once more: {filled:?}");
+    let done = daemon.run(&["resume", &id, "--accept", "--yes", "--json"]).json();
+    assert_eq!(done["result"], json!({"form": {"title": "t"}, "page": null}), "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_form_may_be_filled_in_by_a_model_and_never_asks_for_a_secret() {
     let daemon = Daemon::start();
     let _upstream = add_plain(&daemon).await;

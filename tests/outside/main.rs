@@ -66,3 +66,8 @@ async fn mcp_clients_are_served() {
 async fn the_api_is_as_it_is_described() {
     run("openapi").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mcp_servers_answer_as_they_do_directly() {
+    run("sources").await;
+}

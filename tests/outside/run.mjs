@@ -9,6 +9,7 @@ import { fail, finish, pick, wanted } from './lib/cases.mjs';
 import { folders } from './lib/daemon.mjs';
 import { killAll, leftovers } from './lib/processes.mjs';
 import { openapi } from './openapi/all.mjs';
+import { sources } from './sources/all.mjs';
 
 const [executor, upstream, target, only] = process.argv.slice(2);
 const given = {
@@ -27,7 +28,7 @@ process.once('exit', () => {
 // A client library that forgets to wait for its own promise is a failure of that client.
 process.on('unhandledRejection', (error) => fail('a promise that nobody waited for', error));
 
-for (const [name, work] of Object.entries({ browser, clients, openapi })) {
+for (const [name, work] of Object.entries({ browser, clients, openapi, sources })) {
   if (!wanted(name)) continue;
   try {
     await work(given);

@@ -56,11 +56,12 @@ async fn a_plain_adapter_describes_indexes_and_answers() {
             "{}".into(),
             r#"{"base_url":"http://a.example"}"#.into(),
             None,
+            None,
         )
         .await
         .unwrap();
     let names: Vec<&str> = indexed.staged.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["echo", "fetch", "write", "ask"]);
+    assert_eq!(names, ["echo", "fetch", "write", "ask", "askWrite"]);
 
     let upstream =
         plain::start(Routes::new().on("GET", "/hello", Answer::text(200, "hello")).handler()).await.unwrap();
@@ -108,7 +109,7 @@ async fn openapi_goes_from_a_document_to_an_answer_with_its_key_placed_by_the_ho
     let detection = openapi.detect(&share, ground.context(Scope::default()), probe).await.unwrap().unwrap();
     assert!(detection.confidence >= 80 && detection.suggested_name.contains("pets"), "{detection:?}");
     let indexed = openapi
-        .index(&share, ground.context(Scope::default()), detection.config, "{}".into(), Some(document))
+        .index(&share, ground.context(Scope::default()), detection.config, "{}".into(), Some(document), None)
         .await
         .unwrap();
     assert_eq!(indexed.staged.auth_methods.len(), 1);

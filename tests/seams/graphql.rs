@@ -42,7 +42,7 @@ async fn try_index(
 ) -> Result<Indexed, AdapterFailure> {
     let context = ground.context(scope(emulator, MethodRule::SafeOrPost));
     let indexed =
-        adapter.index(&Share::default(), context, "{}".into(), "{}".into(), Some(page(emulator))).await;
+        adapter.index(&Share::default(), context, "{}".into(), "{}".into(), Some(page(emulator)), None).await;
     indexed.map_err(|error| match error {
         AdapterError::Failed(failure) => failure,
         AdapterError::Broken(broken) => panic!("{broken}"),
@@ -197,7 +197,11 @@ async fn servers_that_limit_depth_or_refuse_introspection() {
         assert!(failure.message.contains("base_url"), "{}", failure.message);
     };
     check(Config { introspection_off: true, ..Config::default() }, "introspection-disabled").await;
-    check(Config { require_token: true, ..Config::default() }, "introspection-rejected").await;
+    let locked = source(Config { require_token: true, ..Config::default() }).await;
+    assert!(
+        locked.tools().is_empty() && locked.indexed.meta.as_deref().unwrap().contains("\"sign_in\":true")
+    );
+    assert_eq!(locked.indexed.staged.warnings[0].code, "sign-in-needed");
 
     let emulator = graphql::start(Config::default()).await.unwrap();
     let denied = adapter
@@ -207,6 +211,7 @@ async fn servers_that_limit_depth_or_refuse_introspection() {
             "{}".into(),
             "{}".into(),
             Some(page(&emulator)),
+            None,
         )
         .await
         .err()
@@ -264,6 +269,7 @@ async fn github_is_indexed_within_bounds() {
                 "{}".into(),
                 settings.into(),
                 Some(document),
+                None,
             )
             .await
             .unwrap();

@@ -46,7 +46,7 @@ async fn index(behaviour: &str, count: Option<u64>) -> Result<executor_runtime::
         config["count"] = count.into();
     }
     let adapter = adapter("adapter_hostile").await;
-    adapter.index(&Share::default(), context, config.to_string(), "{}".into(), None).await
+    adapter.index(&Share::default(), context, config.to_string(), "{}".into(), None, None).await
 }
 
 async fn ends(behaviour: &str, expect: &[FaultKind]) {

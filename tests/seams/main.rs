@@ -8,5 +8,6 @@ mod fixture;
 mod graphql;
 mod hostile;
 mod imports;
+mod mcp;
 mod sandbox;
 mod stdio;

@@ -114,7 +114,8 @@ async fn a_program_is_indexed_and_a_thousand_calls_at_a_time_get_their_own_answe
     let bench = Arc::new(Bench::new("interleaved", &["--shuffle", "--banner", "--bom", "--crlf"]));
     let lines = adapter("adapter_stdio").await;
     let config = r#"{"transport":"stdio"}"#;
-    let indexed = lines.index(&bench.share, bench.context(), config.into(), "{}".into(), None).await.unwrap();
+    let indexed =
+        lines.index(&bench.share, bench.context(), config.into(), "{}".into(), None, None).await.unwrap();
     let names: Vec<&str> = indexed.staged.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(indexed.title.as_deref(), Some("Emulator"));
     assert!(names.starts_with(&["tools", "echo"]) && names.ends_with(&["act"]), "{names:?}");

@@ -7,8 +7,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     accounts, audit, call, completions, component, config, connect, connections, executions, explain,
-    guard_process, mcp, members, organizations, policies, resume, run, serve, sources, tokens, tools, up,
-    version, workspaces,
+    guard_process, mcp, members, organizations, policies, resume, run, secrets, serve, sources, tokens,
+    tools, up, version, workspaces,
 };
 
 /// Your APIs as one typed tool catalogue, run by you and your agents
@@ -127,6 +127,11 @@ pub(crate) enum Command {
     Workspaces {
         #[command(subcommand)]
         action: workspaces::Action,
+    },
+    /// Keep and restore the key that seals the secrets
+    Secrets {
+        #[command(subcommand)]
+        action: secrets::Action,
     },
     /// Read and change the configuration
     Config {

@@ -12,6 +12,7 @@ mod connect;
 mod context;
 mod credentials;
 mod daemon;
+mod documents;
 mod environment;
 mod execution;
 mod failure;
@@ -26,6 +27,8 @@ mod program;
 mod prompt;
 #[cfg(test)]
 mod reference;
+mod references;
+mod reviews;
 mod settings;
 mod style;
 mod table;

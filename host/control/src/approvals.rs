@@ -17,6 +17,7 @@ use crate::page::{Page, PageQuery};
 use crate::policies::random;
 use crate::problem::Problem;
 use crate::resume::WAITING;
+use crate::reviews::novelty;
 use crate::session::Session;
 use crate::tool_error::{GateEnd, ToolError};
 use crate::waits::{WAIT_MS, is_live};
@@ -249,9 +250,13 @@ impl Workspace {
 }
 
 fn message(bound: &Bound, preview: Option<&RequestPreview>) -> String {
-    match preview {
+    let message = match preview {
         Some(preview) => format!("{} would send {} {}", bound.tool.path, preview.method, preview.url),
         None => format!("{} may change something", bound.tool.path),
+    };
+    match &bound.decision.unreviewed {
+        Some(row) => format!("{message}; {}", novelty(row)),
+        None => message,
     }
 }
 

@@ -6,6 +6,7 @@ use executor_runtime::{MethodRule, Scope};
 use executor_store::ComponentRow;
 
 use crate::components::Grant;
+use crate::discovery;
 use crate::document::Found;
 use crate::problem::Problem;
 
@@ -21,12 +22,14 @@ pub(crate) fn may_ask(component: &ComponentRow, mut scope: Scope) -> Scope {
 }
 
 impl Found {
+    /// Whether it is a file, or a URL answered well.
+    pub(crate) fn is_success(&self) -> bool {
+        self.status.is_none_or(|status| (200..300).contains(&status))
+    }
+
     /// Refuses what a URL answered with an error, but to an adapter that may
-    /// ask the URL itself.
+    /// ask the URL itself: an endpoint that takes only operations answers so.
     pub(crate) fn readable_by(&self, component: &ComponentRow) -> Result<(), Problem> {
-        match &self.refusal {
-            Some(refusal) if !reads_by_post(component) => Err(refusal.clone()),
-            _ => Ok(()),
-        }
+        if self.is_success() || reads_by_post(component) { Ok(()) } else { Err(discovery::refusal(self)) }
     }
 }

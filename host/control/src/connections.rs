@@ -14,6 +14,8 @@ use crate::auth::AuthMethod;
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
+use crate::commands::ENVIRONMENT;
+use crate::indexing::ConnectionIndex;
 use crate::invoke::Bound;
 use crate::oauth::{EXPIRED, Endpoints, Flow, Grant, Tokens, expired};
 use crate::once::Once;
@@ -48,6 +50,10 @@ pub struct ConnectionView {
     pub oauth: Option<GrantView>,
     /// When it was added.
     pub created_at: String,
+    /// What came of indexing its source with it, where that was waiting for a
+    /// connection; told once, when the connection gets its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexed: Option<ConnectionIndex>,
 }
 
 /// What a connection was authorized for.
@@ -132,7 +138,7 @@ impl Workspace {
         let view = self.put_new_connection(&source, name, methods, &request.variables, None, once).await?;
         let what = json!({"source": view.source, "connection": view.name, "origins": view.origins});
         self.record(caller, "connection.add", what).await?;
-        Ok(view)
+        Ok(self.indexed_with(caller, view).await)
     }
 
     /// A name that no connection of the source has.
@@ -216,7 +222,7 @@ impl Workspace {
         let set: Vec<&String> = request.variables.keys().collect();
         self.record(caller, "connection.set", json!({"source": source, "connection": name, "values": set}))
             .await?;
-        Ok(connection_view(row))
+        Ok(self.indexed_with(caller, connection_view(row)).await)
     }
 
     /// The methods that a new connection serves: those that were named, else
@@ -340,18 +346,23 @@ impl Workspace {
     }
 
     /// Which connection a call uses: the named one, else the one named like
-    /// the source, else `default`, else the only one; never one of several by
-    /// chance.
+    /// the source, else `default`, else the only one, of those that serve the
+    /// tool; never one of several by chance. A tool that takes no credential
+    /// needs none.
     pub(crate) fn bind(&self, tool: &Tool, named: Option<&str>) -> Result<Option<ConnectionRow>, Problem> {
         if let Some(name) = named {
             return self.known_connection(tool.source.as_str(), name).map(Some);
         }
-        let connections = self.store.connections(Some(&tool.source))?;
-        let by_name = |name: &str| connections.iter().find(|row| row.name.as_str() == name);
-        let chosen = by_name(tool.source.as_str()).or_else(|| by_name(DEFAULT));
-        match (chosen, connections.as_slice()) {
+        let mut connections = self.store.connections(Some(&tool.source))?;
+        let serve: Vec<ConnectionRow> = connections.iter().filter(|row| serves(row, tool)).cloned().collect();
+        // Where none does, the one that would be used says what it lacks.
+        if !serve.is_empty() {
+            connections = serve;
+        }
+        let of_program = |row: &ConnectionRow| row.methods.iter().any(|method| method == ENVIRONMENT);
+        match (unnamed(&connections, &tool.source), connections.as_slice()) {
             (Some(chosen), _) => Ok(Some(chosen.clone())),
-            (None, [only]) => Ok(Some(only.clone())),
+            (None, several) if tool.row.auth.is_empty() && !several.iter().any(of_program) => Ok(None),
             (None, []) if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) => Ok(None),
             (None, []) => {
                 Err(binding(format!("{} needs a connection, and {} has none", tool.path, tool.source))
@@ -368,6 +379,11 @@ impl Workspace {
                 ))
             }
         }
+    }
+
+    /// The connection that is used where none is named.
+    pub(crate) fn unnamed_connection(&self, source: &SourceName) -> Result<Option<ConnectionRow>, Problem> {
+        Ok(unnamed(&self.store.connections(Some(source))?, source).cloned())
     }
 
     /// A tool call's reach with the connection's values in it.
@@ -394,6 +410,16 @@ impl Workspace {
                 )))
             };
         };
+        self.filled(connection, alternative, tokens).map(Some)
+    }
+
+    /// A connection's values, as what some of its methods place.
+    fn filled(
+        &self,
+        connection: &ConnectionRow,
+        alternative: &[String],
+        tokens: Option<&Tokens>,
+    ) -> Result<Credential, Problem> {
         let grant = Grant::read(connection.oauth.as_deref());
         if connection.state == EXPIRED && grant.is_some() {
             return Err(expired(&connection.source, &connection.name, "its authorization ended"));
@@ -403,7 +429,7 @@ impl Workspace {
             let secret = self.shared.installation.secret(&self.name, id).ok().flatten()?;
             String::from_utf8(secret.bytes().to_vec()).ok()
         };
-        let rows = self.store.auth_methods(&tool.source)?;
+        let rows = self.store.auth_methods(&connection.source)?;
         let (mut methods, mut secrets): (Vec<_>, Vec<Secret>) = (Vec::new(), Vec::new());
         for row in rows.iter().filter(|row| alternative.contains(&row.id)) {
             let authorized = grant.as_ref().filter(|grant| grant.method == row.id);
@@ -421,14 +447,25 @@ impl Workspace {
             secrets.extend(found);
         }
         let origins = connection.origins.iter().filter_map(|origin| Origin::parse(origin).ok());
-        Ok(Some(Credential {
+        Ok(Credential {
             connection: connection.name.to_string(),
             origins: origins.collect(),
             methods,
-            default_methods: alternative.clone(),
+            default_methods: alternative.to_vec(),
             secrets,
             renewal: None,
-        }))
+        })
+    }
+
+    /// A connection's values, as what all its methods place: for an index, of
+    /// which no tool says what it takes.
+    pub(crate) async fn whole_credential(&self, connection: &ConnectionRow) -> Result<Credential, Problem> {
+        let Some(grant) = Grant::read(connection.oauth.as_deref()) else {
+            return self.filled(connection, &connection.methods, None);
+        };
+        let tokens = self.fresh_tokens(&connection.source, &connection.name, &grant, None).await?;
+        let credential = self.filled(connection, &connection.methods, Some(&tokens))?;
+        Ok(self.renewed(credential, connection, grant, tokens.generation))
     }
 
     /// Where a call may go, and what would be placed into its requests. Its
@@ -452,28 +489,41 @@ impl Workspace {
         };
         let tokens = self.fresh_tokens(&connection.source, &connection.name, &grant, None).await?;
         let credential = self.credential(&bound.tool, connection, Some(&tokens))?;
-        scope.credential = credential.map(|credential| {
-            let renewal = self.renewal(bound.tool.clone(), connection.clone(), grant, tokens.generation);
-            Credential { renewal: Some(renewal), ..credential }
-        });
+        scope.credential =
+            credential.map(|credential| self.renewed(credential, connection, grant, tokens.generation));
         Ok(scope)
     }
 
-    /// Refreshes what an upstream refused.
-    fn renewal(&self, tool: Arc<Tool>, connection: ConnectionRow, grant: Grant, refused: u64) -> Renewal {
-        let workspace = self.this();
-        Renewal(Arc::new(move || {
-            let (workspace, tool, connection, grant) =
-                (workspace.clone(), tool.clone(), connection.clone(), grant.clone());
+    /// A credential that is refreshed where an upstream refuses it.
+    fn renewed(
+        &self,
+        credential: Credential,
+        connection: &ConnectionRow,
+        grant: Grant,
+        refused: u64,
+    ) -> Credential {
+        let (workspace, connection) = (self.this(), connection.clone());
+        let placed = credential.default_methods.clone();
+        let renewal = Renewal(Arc::new(move || {
+            let (workspace, placed, connection, grant) =
+                (workspace.clone(), placed.clone(), connection.clone(), grant.clone());
             Box::pin(async move {
                 let (source, name) = (&connection.source, &connection.name);
                 let tokens = workspace.fresh_tokens(source, name, &grant, Some(refused)).await;
                 let tokens =
                     tokens.inspect_err(|problem| tracing::info!(%problem, "a token was not renewed"));
-                workspace.credential(&tool, &connection, Some(&tokens.ok()?)).ok().flatten()
+                workspace.filled(&connection, &placed, Some(&tokens.ok()?)).ok()
             })
-        }))
+        }));
+        Credential { renewal: Some(renewal), ..credential }
     }
+}
+
+/// Whether a connection has all methods of an alternative of the tool, or the
+/// tool takes calls without any.
+fn serves(connection: &ConnectionRow, tool: &Tool) -> bool {
+    let serves = |methods: &Vec<String>| methods.iter().all(|id| connection.methods.contains(id));
+    tool.row.auth.is_empty() || tool.row.auth.iter().any(serves)
 }
 
 /// Every value that the methods need is there, and no other.
@@ -511,6 +561,16 @@ fn check_values(source: &SourceName, methods: &[&AuthMethod], given: &BTreeSet<&
     Ok(())
 }
 
+/// The connection that is used where none is named: the one named like the
+/// source, else `default`, else the only one.
+fn unnamed<'c>(connections: &'c [ConnectionRow], source: &SourceName) -> Option<&'c ConnectionRow> {
+    let by_name = |name: &str| connections.iter().find(|row| row.name.as_str() == name);
+    by_name(source.as_str()).or_else(|| by_name(DEFAULT)).or(match connections {
+        [only] => Some(only),
+        _ => None,
+    })
+}
+
 fn binding(message: String) -> Problem {
     Problem::new(ProblemKind::Unprocessable, "binding", message)
 }
@@ -531,5 +591,6 @@ pub(crate) fn connection_view(row: ConnectionRow) -> ConnectionView {
         origins: row.origins,
         state: row.state,
         created_at: rfc3339(row.created_ms),
+        indexed: None,
     }
 }

@@ -1,6 +1,4 @@
-//! Finding out what a document is: every adapter is asked, the surest gets it.
-
-use std::collections::BTreeSet;
+//! What a document is to each adapter, and how people are told.
 
 use executor_runtime::{Detection, HostPort, Probe};
 use executor_store::ComponentRow;
@@ -9,13 +7,17 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::asking::{may_ask, reads_by_post};
+use crate::discovery::{CONFIDENCE, Discovered, Unknown, auth_hints, name_of, shown};
 use crate::document::{DocumentInput, Found};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::sources::parse_hosts;
 use crate::workspace::Workspace;
 
-/// A detection below this is a guess, not a finding.
-const CONFIDENCE: u8 = 30;
+/// The kind of what no adapter takes.
+const UNKNOWN: &str = "unknown";
+/// Ways to sign in that an adapter may tell.
+const AUTH_HINTS: usize = 20;
+const HINT_CHARS: usize = 200;
 
 /// Something that may become a source.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -32,10 +34,10 @@ pub struct SourceInput {
     pub allow_hosts: Vec<String>,
 }
 
-/// What a document was found to be.
+/// What a URL or document was found to be.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DetectionView {
-    /// The kind of source it would be.
+    /// The kind of source it would be; `unknown` where no adapter takes it.
     pub kind: String,
     /// How sure that is, 0 to 100.
     pub confidence: u8,
@@ -44,11 +46,31 @@ pub struct DetectionView {
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Where the description is, which may be elsewhere than the URL that was
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_url: Option<String>,
+    /// How one probably signs in.
+    pub auth: Vec<AuthHint>,
+    /// How its calls go over the wire, where that is known: `http`,
+    /// `streamable-http`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// More of the adapter's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
+}
+
+/// A way in which one probably signs in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuthHint {
+    /// The kind of auth method: `http-bearer`, `oauth2`, …
+    pub kind: String,
+    /// For people.
+    #[serde(default)]
+    pub label: String,
 }
 
 /// An adapter's finding.
@@ -59,22 +81,31 @@ pub(crate) struct Candidate {
 }
 
 impl Workspace {
-    /// Says what a URL or document is.
+    /// Says what a URL or document is, surest first; one of the kind `unknown`
+    /// where no adapter takes it.
     ///
     /// # Errors
     /// When it can't be had.
     pub async fn detect(&self, input: SourceInput) -> Result<Vec<DetectionView>, Problem> {
         let hosts = parse_hosts(&input.allow_hosts)?;
         let found = self.find_document(input.url.as_deref(), input.document.as_ref(), &hosts).await?;
-        let candidates = self.candidates(&found, &hosts).await?;
-        match found.refusal {
-            Some(refusal) if candidates.is_empty() => Err(refusal),
-            _ => Ok(candidates.into_iter().map(detection_view).collect()),
+        match self.discover(found, &hosts, &|_| {}).await? {
+            Discovered::Unknown(unknown) => Ok(vec![unknown_view(&unknown)]),
+            Discovered::Source(sighting) => {
+                let sure = sighting.candidates.into_iter();
+                let sure = sure.filter(|candidate| candidate.detection.confidence >= CONFIDENCE);
+                let view = |candidate| detection_view(candidate, &sighting.found, &sighting.notes);
+                Ok(sure.map(view).collect())
+            }
         }
     }
 
     /// What each adapter makes of a document, surest first.
-    async fn candidates(&self, found: &Found, hosts: &[HostPort]) -> Result<Vec<Candidate>, Problem> {
+    pub(crate) async fn candidates(
+        &self,
+        found: &Found,
+        hosts: &[HostPort],
+    ) -> Result<Vec<Candidate>, Problem> {
         let mut candidates = Vec::new();
         for component in self.store.components()? {
             let Some(kind) = component.kind.clone() else { continue };
@@ -91,7 +122,8 @@ impl Workspace {
         Ok(candidates)
     }
 
-    async fn ask(
+    /// What one adapter makes of a document.
+    pub(crate) async fn ask(
         &self,
         component: &ComponentRow,
         found: &Found,
@@ -107,68 +139,59 @@ impl Workspace {
         }
         Ok(adapter.detect(&self.share, context, probe).await?)
     }
-
-    /// The adapter that a document is for: the one that the person named,
-    /// whatever it makes of the document, else the surest.
-    pub(crate) async fn choose(
-        &self,
-        found: &Found,
-        kind: Option<&str>,
-        hosts: &[HostPort],
-    ) -> Result<Candidate, Problem> {
-        if let Some(kind) = kind {
-            return self.named(found, kind, hosts).await;
-        }
-        let mut candidates = self.candidates(found, hosts).await?;
-        let warnings: Vec<String> =
-            candidates.iter().flat_map(|candidate| candidate.detection.warnings.clone()).collect();
-        if candidates.first().is_some_and(|first| first.detection.confidence >= CONFIDENCE) {
-            return Ok(candidates.swap_remove(0));
-        }
-        if let Some(refusal) = &found.refusal {
-            let refusal = refusal.clone();
-            return Err(if warnings.is_empty() { refusal } else { refusal.hint(warnings.join("; ")) });
-        }
-        let said = if warnings.is_empty() { found.beginning() } else { warnings.join("; ") };
-        Err(Problem::new(
-            ProblemKind::Unprocessable,
-            "unknown-document",
-            format!("no adapter knows what {} is: {said}", found.place()),
-        )
-        .hint("give the URL of the API's own description (often …/openapi.json), or a file that holds it"))
-    }
-
-    async fn named(&self, found: &Found, kind: &str, hosts: &[HostPort]) -> Result<Candidate, Problem> {
-        let components = self.store.components()?;
-        let Some(component) = components.iter().find(|row| row.kind.as_deref() == Some(kind)) else {
-            let kinds: BTreeSet<&str> = components.iter().filter_map(|row| row.kind.as_deref()).collect();
-            let known = kinds.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(
-                Problem::invalid(format!("{kind:?} is no kind of source")).hint(format!("there is: {known}"))
-            );
-        };
-        let nothing = || Detection {
-            confidence: 0,
-            config: "{}".into(),
-            suggested_name: kind.to_owned(),
-            warnings: Vec::new(),
-            meta: None,
-        };
-        found.readable_by(component)?;
-        let detection = self.ask(component, found, hosts).await?.unwrap_or_else(nothing);
-        Ok(Candidate { component: component.clone(), kind: kind.to_owned(), detection })
-    }
 }
 
-fn detection_view(candidate: Candidate) -> DetectionView {
+fn detection_view(candidate: Candidate, found: &Found, notes: &[String]) -> DetectionView {
     let meta: Option<Value> = candidate.detection.meta.and_then(|meta| serde_json::from_str(&meta).ok());
-    let title = meta.as_ref().and_then(|meta| meta.get("title")).and_then(Value::as_str).map(str::to_owned);
+    let text = |key: &str| meta.as_ref().and_then(|meta| meta.get(key)).and_then(Value::as_str);
+    let mut auth = adapter_hints(meta.as_ref());
+    let told = auth_hints(found).into_iter().filter(|hint| auth.iter().all(|known| known.kind != hint.kind));
+    let told: Vec<AuthHint> = told.collect();
+    auth.extend(told);
     DetectionView {
         kind: candidate.kind,
         confidence: candidate.detection.confidence,
         suggested_name: candidate.detection.suggested_name,
-        title,
-        warnings: candidate.detection.warnings,
+        title: text("title").map(str::to_owned),
+        document_url: found.document.url.clone(),
+        auth,
+        transport: text("transport").map(|transport| shown(transport, HINT_CHARS)),
+        warnings: notes.iter().cloned().chain(candidate.detection.warnings).collect(),
         meta,
+    }
+}
+
+/// What an adapter says of signing in.
+fn adapter_hints(meta: Option<&Value>) -> Vec<AuthHint> {
+    let told = meta.and_then(|meta| meta.get("auth")).and_then(Value::as_array).into_iter().flatten();
+    let cut = |text: String| shown(&text, HINT_CHARS);
+    let read = |hint: &Value| serde_json::from_value::<AuthHint>(hint.clone()).ok();
+    let hints = told.take(AUTH_HINTS).filter_map(read);
+    hints.map(|hint| AuthHint { kind: cut(hint.kind), label: cut(hint.label) }).collect()
+}
+
+fn unknown_view(unknown: &Unknown) -> DetectionView {
+    let found = &unknown.found;
+    DetectionView {
+        kind: UNKNOWN.into(),
+        confidence: 0,
+        suggested_name: name_of(found),
+        title: None,
+        document_url: found.document.url.clone(),
+        auth: auth_hints(found),
+        transport: transport(found).map(str::to_owned),
+        warnings: unknown.warnings(),
+        meta: None,
+    }
+}
+
+/// How something that nobody takes speaks, by what it answered.
+fn transport(found: &Found) -> Option<&'static str> {
+    let media_type = found.document.media_type.as_deref().unwrap_or_default().to_ascii_lowercase();
+    match found.status? {
+        426 => Some("websocket"),
+        _ if media_type.starts_with("text/event-stream") => Some("sse"),
+        _ if media_type.starts_with("application/grpc") => Some("grpc"),
+        _ => Some("http"),
     }
 }

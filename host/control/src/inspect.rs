@@ -1,9 +1,9 @@
 //! What a source was made of: its document, what its adapter said of it, its
 //! tools and the schemas that these share.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::page::{Page, PageQuery, cursor};
 use crate::problem::{Problem, ProblemKind};
@@ -53,6 +53,26 @@ pub struct DocumentView {
     /// Where it is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The files that it is, its own first, where it is several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DocumentFileView>,
+}
+
+/// A file of a document.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct DocumentFileView {
+    /// Its path.
+    pub path: String,
+    /// Its digest.
+    pub digest: String,
+}
+
+/// Which file of a document.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentQuery {
+    /// A file that it refers to, by its path; the document itself by default.
+    pub file: Option<String>,
 }
 
 /// A tool in a line.
@@ -104,6 +124,11 @@ impl Workspace {
                 size_bytes: blob.size,
                 media_type: row.media_type.clone(),
                 url: row.document_url.clone(),
+                files: row
+                    .files
+                    .iter()
+                    .map(|(path, digest)| DocumentFileView { path: path.clone(), digest: digest.to_string() })
+                    .collect(),
             }),
         };
         let pinned = self.store.component(&row.adapter)?;
@@ -121,14 +146,23 @@ impl Workspace {
         })
     }
 
-    /// A source's document, with its media type.
+    /// A source's document, or a file of it, with its media type.
     ///
     /// # Errors
-    /// When there is no such source, or it was made without a document.
-    pub fn source_document(&self, name: &str) -> Result<(String, Vec<u8>), Problem> {
+    /// When there is no such source or file, or it was made without a
+    /// document.
+    pub fn source_document(&self, name: &str, query: &DocumentQuery) -> Result<(String, Vec<u8>), Problem> {
         let row = self.known_source(name)?;
         let none = || Problem::new(ProblemKind::NotFound, "no-document", format!("{name} has no document"));
-        let digest = row.document.ok_or_else(none)?;
+        let digest = match &query.file {
+            None => row.document.ok_or_else(none)?,
+            Some(file) => row
+                .files
+                .iter()
+                .find(|(path, _)| path == file)
+                .map(|(_, digest)| *digest)
+                .ok_or_else(|| Problem::not_found("file", file))?,
+        };
         let reader = self.store.blobs().open(&digest)?.ok_or_else(none)?;
         let size = usize::try_from(reader.size()).map_err(|_| none())?;
         let mut bytes = Vec::with_capacity(size);

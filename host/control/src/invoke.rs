@@ -10,7 +10,7 @@ use executor_runtime::{
     AdapterContext, Asker, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled,
     ToolCall, ToolOutcome,
 };
-use executor_store::{CallRow, Change, ConnectionRow, SourceRow};
+use executor_store::{CallRow, Change, ConnectionRow, SourceRow, UnreviewedRow};
 use executor_telemetry::Place;
 use executor_telemetry::metrics::metrics;
 use executor_telemetry::spans::names;
@@ -68,7 +68,8 @@ impl Workspace {
             return Err(of_problem(outside_toolkit(caller, path)));
         }
         let tool = self.tool(path).map_err(of_problem)?;
-        let visible = self.rules().decide(Subject { connection: None, ..subject(&tool, None) });
+        let unreviewed = self.unreviewed_version(&tool).map_err(of_problem)?;
+        let visible = self.rules().decide(subject(&tool, unreviewed.as_ref()));
         if visible.action == Action::Block {
             metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &visible)));
@@ -78,7 +79,8 @@ impl Workspace {
         let source = self.known_source(tool.source.as_str()).map_err(of_problem)?;
         let mut bound = Bound { tool, source, arguments, connection, decision: visible };
         let key = bound.connection_key();
-        bound.decision = self.rules().decide(subject(&bound.tool, Some(&key)));
+        let subject = Subject { connection: Some(&key), ..subject(&bound.tool, unreviewed.as_ref()) };
+        bound.decision = self.rules().decide(subject);
         if bound.decision.action == Action::Block {
             metrics().control.policy_denied();
             return Err(of_problem(Self::blocked(path, &bound.decision)));
@@ -415,8 +417,15 @@ fn connection_key(tool: &Tool, row: &ConnectionRow) -> String {
     format!("{}/{}", tool.source, row.name)
 }
 
-fn subject<'a>(tool: &'a Tool, connection: Option<&'a str>) -> Subject<'a> {
-    Subject { path: &tool.path, digest: Some(&tool.row.digest), connection, read_only: tool.row.read_only }
+/// A tool, through no connection in particular.
+pub(crate) fn subject<'a>(tool: &'a Tool, unreviewed: Option<&'a UnreviewedRow>) -> Subject<'a> {
+    Subject {
+        path: &tool.path,
+        digest: Some(&tool.row.digest),
+        connection: None,
+        read_only: tool.row.read_only,
+        unreviewed,
+    }
 }
 
 /// The arguments as JSON, checked against the tool's schema.

@@ -22,6 +22,7 @@ mod connections;
 mod control;
 mod detection;
 mod difference;
+mod discovery;
 mod doctor;
 mod document;
 mod drive;
@@ -29,6 +30,7 @@ mod dry_run;
 mod events;
 mod executions;
 mod handoffs;
+mod indexing;
 mod inspect;
 mod invitations;
 mod invoke;
@@ -48,8 +50,10 @@ mod problem;
 mod programs;
 mod questions;
 mod recall;
+mod refresh;
 mod resume;
 mod retention;
+mod reviews;
 mod roles;
 mod running;
 mod search;
@@ -77,14 +81,17 @@ pub use commands::{CommandInput, CommandView};
 pub use components::{AddComponent, ComponentView, Grant};
 pub use connections::{AddConnection, ConnectionCheck, ConnectionView, GrantView, SetConnection};
 pub use control::{AddWorkspace, Control, InstallationView, Options, WorkspaceView};
-pub use detection::{DetectionView, SourceInput};
+pub use detection::{AuthHint, DetectionView, SourceInput};
 pub use doctor::Check;
-pub use document::DocumentInput;
+pub use document::{DocumentFile, DocumentInput};
 pub use dry_run::{DecisionView, DryRunView};
 pub use events::{Event, Watch, Watched};
 pub use executions::{CallTool, ExecutionError, ExecutionQuery, ExecutionView, LogView, RunCode, UsageView};
 pub use handoffs::{AskHandoff, Fulfilled, HandoffForm, HandoffView};
-pub use inspect::{AdapterView, DefinitionView, DocumentView, SourceInspection, ToolSummary};
+pub use indexing::{ConnectionIndex, IndexProblem};
+pub use inspect::{
+    AdapterView, DefinitionView, DocumentFileView, DocumentQuery, DocumentView, SourceInspection, ToolSummary,
+};
 pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, JoinedView};
 pub use listing::{ToolDetail, ToolDetailPage};
 pub use oauth::{
@@ -97,13 +104,14 @@ pub use page::{Page, PageQuery};
 pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};
 pub use problem::{Problem, ProblemKind};
+pub use refresh::{RefreshSource, SourceRefreshed};
 pub use resume::{Resume, ResumeAction};
+pub use reviews::{Novelty, ReviewTools, SeenTool, ToolsReviewed, UnreviewedTool};
 pub use roles::Role;
 pub use sessions::{SessionView, SignIn, SignedIn};
 pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
 pub use sources::{
-    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceRefreshed, SourceView,
-    WarningView,
+    AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceView, WarningView,
 };
 pub use tokens::{AddToken, TokenAdded, TokenQuery, TokenView};
 pub use tools::{DescribeOptions, ToolDescription, ToolItem, ToolPage, ToolPolicy, ToolQuery};

@@ -15,8 +15,10 @@ use tokio::task::AbortHandle;
 
 use crate::caller::Caller;
 use crate::components::Grant;
+use crate::document::Kept;
 use crate::invoke::Bound;
 use crate::problem::Problem;
+use crate::refresh::RefreshSource;
 use crate::sources::ProgressSink;
 use crate::workspace::Workspace;
 
@@ -249,13 +251,14 @@ impl Workspace {
         let source = self.known_source(listened.source.as_str())?;
         let (caller, nobody): (Caller, ProgressSink) = (Caller::daemon(), Arc::new(|_| {}));
         if source.command.is_none() {
-            return self.refresh(&caller, listened.source.as_str(), nobody).await.map(|_| ());
+            let again = RefreshSource::default();
+            return self.refresh(&caller, listened.source.as_str(), again, nobody).await.map(|_| ());
         }
         let (component, indexed) = self.index_command(&source, listened.connection.as_ref(), nobody).await?;
         // Programs tell more than there is: what is the same is no event.
         if self.is_as_before(&source.name, &indexed)? {
             return Ok(());
         }
-        self.swap_in(&caller, source, &component, indexed, None).await.map(|_| ())
+        self.swap_in(&caller, source, &component, indexed, Kept::default()).await.map(|_| ())
     }
 }

@@ -111,8 +111,8 @@ impl Workspace {
         let (searchable, rules) = (self.searchable()?, self.rules());
         let listed = searchable.entries.iter().filter(|entry| {
             let source = entry.path.split('.').next().unwrap_or_default();
-            let subject =
-                Subject { path: &entry.path, digest: None, connection: None, read_only: entry.read_only };
+            let (path, read_only) = (&entry.path, entry.read_only);
+            let subject = Subject { path, digest: None, connection: None, read_only, unreviewed: None };
             (sources.is_empty() || sources.iter().any(|wanted| wanted == source))
                 && caller.has_tool(&entry.path)
                 && rules.decide(subject).action != Action::Block

@@ -93,6 +93,7 @@ impl Workspace {
         Ok(SourceAdded {
             source: self.source(name.as_str())?,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            notes: Vec::new(),
             next: vec![format!("executor tools search --source {name} WORDS")],
         })
     }
@@ -146,6 +147,7 @@ impl Workspace {
             config: CONFIG.into(),
             settings,
             document: None,
+            files: Vec::new(),
             document_url: None,
             media_type: None,
             origins: Vec::new(),
@@ -204,7 +206,7 @@ impl Workspace {
             ..self.no_reach()
         };
         let (config, settings) = (source.config.clone(), source.settings.clone());
-        let mut indexed = adapter.index(&self.share, context, config, settings, None).await?;
+        let mut indexed = adapter.index(&self.share, context, config, settings, None, None).await?;
         let method = CommandView::of(source)?.and_then(|command| command.auth_method());
         of_program(&mut indexed.staged, method, source.trusted);
         Ok(indexed)

@@ -2,21 +2,25 @@
 //!
 //! Within a level the first rule that matches decides; between levels the
 //! stricter decision stands; where no rule matches, the source's own default
-//! does: reads are allowed, everything else asks.
+//! does: reads are allowed, everything else asks. A write that a refresh
+//! brought asks until a person has seen it, unless a rule allows this very
+//! version.
 
 use std::sync::{Arc, PoisonError};
 
-use executor_store::{Digest, PolicyId, PolicyRow};
+use executor_store::{Digest, PolicyId, PolicyRow, UnreviewedRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::caller::Caller;
 use crate::clock::rfc3339;
+use crate::invoke::subject;
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::pattern::Pattern;
 use crate::problem::{Problem, ProblemKind};
+use crate::reviews::novelty;
 use crate::workspace::Workspace;
 
 /// Levels from the outermost in.
@@ -109,6 +113,10 @@ pub struct PolicyTest {
     pub rule: Option<PolicyView>,
     /// In words.
     pub reason: String,
+    /// When a refresh brought it, where that is why it asks: the rule that is
+    /// named would allow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreviewed_since: Option<String>,
     /// What each level says.
     pub levels: Vec<LevelView>,
 }
@@ -134,6 +142,8 @@ pub(crate) struct Subject<'a> {
     /// `source/name`
     pub(crate) connection: Option<&'a str>,
     pub(crate) read_only: bool,
+    /// What a refresh brought of it, where nobody has seen that.
+    pub(crate) unreviewed: Option<&'a UnreviewedRow>,
 }
 
 /// A decision and why.
@@ -141,15 +151,22 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Decision {
     pub(crate) action: Action,
     pub(crate) rule: Option<PolicyRow>,
+    /// Why it asks, where the rule would allow.
+    pub(crate) unreviewed: Option<UnreviewedRow>,
     pub(crate) levels: Vec<LevelView>,
 }
 
 impl Decision {
     pub(crate) fn reason(&self) -> String {
-        match &self.rule {
-            Some(rule) => format!("{} rule {} ({} {})", rule.level, rule.id, rule.action, rule.pattern),
-            None if self.action == Action::Allow => "no rule matches, and the tool only reads".into(),
-            None => "no rule matches, and the tool may change something".into(),
+        let said =
+            |rule: &PolicyRow| format!("{} rule {} ({} {})", rule.level, rule.id, rule.action, rule.pattern);
+        match (&self.rule, &self.unreviewed) {
+            (Some(rule), Some(unreviewed)) => {
+                format!("{}, whatever {} says", novelty(unreviewed), said(rule))
+            }
+            (Some(rule), None) => said(rule),
+            (None, _) if self.action == Action::Allow => "no rule matches, and the tool only reads".into(),
+            (None, _) => "no rule matches, and the tool may change something".into(),
         }
     }
 
@@ -180,7 +197,10 @@ impl Policies {
     /// What the rules say of a call. Without a connection, rules about one do
     /// not speak.
     pub(crate) fn decide(&self, subject: Subject<'_>) -> Decision {
-        let mut decision = Decision { action: Action::Allow, rule: None, levels: Vec::new() };
+        let mut decision =
+            Decision { action: Action::Allow, rule: None, unreviewed: None, levels: Vec::new() };
+        // A rule for one version was written by somebody who saw it.
+        let mut seen = false;
         for level in LEVELS {
             let first = self.0.iter().find(|rule| rule.row.level == level && rule.speaks_of(subject));
             decision.levels.push(LevelView {
@@ -188,6 +208,7 @@ impl Policies {
                 action: first.map(|rule| rule.action),
                 rule: first.map(|rule| rule.row.id.to_string()),
             });
+            seen |= first.is_some_and(|rule| rule.row.tool_digest.is_some());
             if let Some(rule) = first
                 && (decision.rule.is_none() || rule.action > decision.action)
             {
@@ -197,6 +218,13 @@ impl Policies {
         }
         if decision.rule.is_none() && !subject.read_only {
             decision.action = Action::Approve;
+        }
+        if decision.action == Action::Allow
+            && !seen
+            && let Some(unreviewed) = subject.unreviewed
+        {
+            decision.action = Action::Approve;
+            decision.unreviewed = Some(unreviewed.clone());
         }
         decision
     }
@@ -258,11 +286,11 @@ impl Workspace {
     pub(crate) async fn write_policy(
         &self,
         caller: &Caller,
-        row: PolicyRow,
+        mut row: PolicyRow,
         once: Option<Once>,
     ) -> Result<PolicyView, Problem> {
         let action = Action::parse(&row.action).ok_or_else(|| damaged(&row, &row.action))?;
-        self.store.put_policy(row.clone(), once.map(Once::into_store)).await?;
+        row.position = self.store.put_policy(row.clone(), once.map(Once::into_store)).await?;
         self.reload_policies()?;
         let what = json!({
             "policy": row.id.to_string(), "pattern": row.pattern, "action": row.action,
@@ -343,17 +371,19 @@ impl Workspace {
         let source = path.split('.').next().unwrap_or_default();
         let connection = connection
             .map(|name| if name.contains('/') { name.to_owned() } else { format!("{source}/{name}") });
-        let decision = self.rules().decide(Subject {
-            path,
-            digest: Some(&tool.row.digest),
-            connection: connection.as_deref(),
-            read_only: tool.row.read_only,
+        let unreviewed = self.unreviewed_version(&tool)?;
+        let subject = Subject { connection: connection.as_deref(), ..subject(&tool, unreviewed.as_ref()) };
+        let decision = self.rules().decide(subject);
+        let rule = decision.rule.as_ref().map(|row| {
+            let action = Action::parse(&row.action).ok_or_else(|| damaged(row, &row.action))?;
+            Ok::<_, Problem>(policy_view(action, row))
         });
         Ok(PolicyTest {
             path: path.to_owned(),
             action: decision.action,
             reason: decision.reason(),
-            rule: decision.rule.as_ref().map(|row| policy_view(decision.action, row)),
+            rule: rule.transpose()?,
+            unreviewed_since: decision.unreviewed.as_ref().map(|row| rfc3339(row.since_ms)),
             levels: decision.levels,
         })
     }
@@ -437,10 +467,19 @@ mod tests {
         // As the store gives them: level by level.
         rows.sort_by_key(|row| LEVELS.iter().position(|level| *level == row.level));
         let (writes, call) = call.strip_prefix('!').map_or((false, call), |call| (true, call));
+        let (unseen, call) = call.strip_prefix('~').map_or((false, call), |call| (true, call));
         let (call, digest) = call.split_once('#').map_or((call, None), |(call, name)| (call, Some(name)));
         let (path, connection) = call.split_once('@').map_or((call, None), |(path, name)| (path, Some(name)));
         let digest = digest.map(|name| Digest::of(name.as_bytes()));
-        let subject = Subject { path, digest: digest.as_ref(), connection, read_only: !writes };
+        let unreviewed = unseen.then(|| UnreviewedRow {
+            name: path.to_owned(),
+            digest: digest.unwrap_or_else(|| Digest::of(b"any")),
+            changed: false,
+            request_before: None,
+            since_ms: 0,
+        });
+        let unreviewed = unreviewed.as_ref();
+        let subject = Subject { path, digest: digest.as_ref(), connection, read_only: !writes, unreviewed };
         Policies::load(rows).unwrap().decide(subject).action
     }
 

@@ -95,6 +95,9 @@ impl From<StoreError> for Problem {
                 .hint("free some space, or move the home to a larger disk"),
             StoreError::Stopped => Self::new(ProblemKind::Unavailable, "storage-stopped", message)
                 .hint("the disk refused a write; look at it, then restart the daemon"),
+            StoreError::WrongKey { .. } => Self::new(ProblemKind::Unavailable, "key-missing", message).hint(
+                "`executor secrets import-key` restores it from the recovery code that `export-key` printed",
+            ),
             StoreError::Conflict { .. } => Self::new(ProblemKind::Conflict, "conflict", message),
             _ => {
                 tracing::error!(error = %chain(&error), "storage failed");

@@ -78,7 +78,7 @@ impl Session {
         }
         let now_ms = self.workspace.shared.now_ms();
         // Whether it may have changed something is known: it has answered.
-        let mut changes = vec![Change::Intent(self.call_row(call))];
+        let mut changes = vec![Change::Pause(self.call_row(call))];
         let mut kinds = Vec::new();
         for (index, question) in pause.questions.iter().enumerate() {
             let asked = Asked::check(path, question)?;

@@ -239,11 +239,14 @@ impl Workspace {
         }
     }
 
-    /// Writes the rule of a person who allowed the same from now on.
+    /// Keeps what a yes to an approval says of the calls to come: the tool was
+    /// seen as it is, and is allowed from now on where the person said so.
     async fn remember(&self, caller: &Caller, chosen: &InteractionRow, request: &Resume) {
-        if request.action == ResumeAction::Accept
-            && request.remember
-            && chosen.kind == APPROVAL
+        if request.action != ResumeAction::Accept || chosen.kind != APPROVAL {
+            return;
+        }
+        self.review_by_answer(caller, chosen).await;
+        if request.remember
             && let Some(rule) = self.rule_from(caller, chosen)
             && let Err(problem) = self.write_policy(caller, rule, None).await
         {

@@ -5,28 +5,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use executor_runtime::memory;
-use executor_runtime::{AdapterContext, Document, HostPort, Indexed, Origin, Progress, Scope};
-use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
+use executor_runtime::{DocumentFiles, HostPort, Indexed, Origin, Scope};
+use executor_store::{SourceName, SourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::asking::may_ask;
 use crate::auth::{AuthMethodView, auth_method_view};
 use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
-use crate::document::{DocumentInput, Found};
+use crate::document::DocumentInput;
+use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::trust::settle_hints;
 use crate::workspace::Workspace;
-
-/// The setting of an adapter by which a person lets its index read documents of
-/// other origins.
-const REFERENCE_ORIGINS: &str = "reference_origins";
 
 /// A source to add.
 #[derive(Clone, Default, Deserialize, ToSchema)]
@@ -90,6 +86,8 @@ pub struct SourceView {
     pub refreshed_at: String,
     /// How many connections it has.
     pub connections: usize,
+    /// How many writes a refresh brought that nobody has seen.
+    pub unreviewed: u64,
 }
 
 /// A source in full.
@@ -113,6 +111,9 @@ pub struct SourceDetail {
     /// Where its document is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_url: Option<String>,
+    /// The files that its document is, its own first, where it is several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub document_files: Vec<String>,
     /// The program that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandView>,
@@ -137,23 +138,10 @@ pub struct SourceAdded {
     pub source: SourceDetail,
     /// From the request to callable tools.
     pub elapsed_ms: u64,
+    /// How its description was found, where it was not just at the URL.
+    pub notes: Vec<String>,
     /// What a person may do now.
     pub next: Vec<String>,
-}
-
-/// A source that was indexed anew.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct SourceRefreshed {
-    /// The source.
-    pub source: SourceView,
-    /// Tools that are new.
-    pub added: Vec<String>,
-    /// Tools that are gone.
-    pub removed: Vec<String>,
-    /// Tools that are not what they were.
-    pub changed: Vec<String>,
-    /// Origins that the document newly names; they are not granted.
-    pub new_origins: Vec<String>,
 }
 
 /// How far an index is.
@@ -211,7 +199,7 @@ impl Workspace {
         let begun = Instant::now();
         if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let source = self.source(&name)?;
-            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0 });
+            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0, notes: Vec::new() });
         }
         self.shared.check_disk()?;
         if let Some(command) = request.command.clone() {
@@ -228,23 +216,25 @@ impl Workspace {
         report(&progress, 0, None, "fetching the document");
         let found = self.find_document(request.url.as_deref(), request.document.as_ref(), &hosts).await?;
         report(&progress, 0, None, "finding out what it is");
-        let candidate = self.choose(&found, request.kind.as_deref(), &hosts).await?;
+        let tell = |what: &str| report(&progress, 0, None, what);
+        let (found, candidate, notes) = self.choose(found, request.kind.as_deref(), &hosts, &tell).await?;
         let name = match &request.name {
             Some(name) => self.free_name(name)?,
             None => self.name_for(&candidate.detection.suggested_name)?,
         };
         let settings = Value::Object(request.settings.clone()).to_string();
-        let mut indexed = self
-            .index(
-                &candidate.component,
-                &candidate.detection.config,
-                &settings,
-                Some(found.document.clone()),
-                hosts.clone(),
-                progress,
-            )
-            .await?;
+        let indexing = Indexing {
+            component: &candidate.component,
+            config: &candidate.detection.config,
+            settings: &settings,
+            document: found.document.clone(),
+            several: found.several.as_ref(),
+            hosts: hosts.clone(),
+            connection: None,
+        };
+        let mut indexed = self.index(indexing, progress).await?;
         settle_hints(&mut indexed.staged, indexed.meta.as_deref(), request.trusted);
+        let kept = self.keep_document(&found).await?;
         let now_ms = self.shared.now_ms();
         let row = SourceRow {
             name: name.clone(),
@@ -255,7 +245,8 @@ impl Workspace {
             version: indexed.version.clone(),
             config: candidate.detection.config,
             settings,
-            document: Some(self.keep_document(&found).await?),
+            document: kept.document,
+            files: kept.files,
             document_url: found.url.clone(),
             media_type: found.document.media_type.clone(),
             origins: origins(&request, &indexed)?,
@@ -279,90 +270,9 @@ impl Workspace {
         Ok(SourceAdded {
             source: detail,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            notes,
             next,
         })
-    }
-
-    /// Fetches a source's document, or asks its program, again and says what
-    /// changed.
-    ///
-    /// # Errors
-    /// When it can't be had, or its adapter is gone.
-    pub async fn refresh_source(
-        &self,
-        caller: &Caller,
-        name: &str,
-        progress: ProgressSink,
-    ) -> Result<SourceRefreshed, Problem> {
-        let name = self.known_source(name)?.name;
-        let _turn = self.listening.turn(&name, true).await;
-        self.refresh(caller, name.as_str(), progress).await
-    }
-
-    /// The same for whoever has the source's turn.
-    pub(crate) async fn refresh(
-        &self,
-        caller: &Caller,
-        name: &str,
-        progress: ProgressSink,
-    ) -> Result<SourceRefreshed, Problem> {
-        let old = self.known_source(name)?;
-        if old.command.is_some() {
-            let connection = self.usual_connection(&old.name)?;
-            let (component, indexed) = self.index_command(&old, connection.as_ref(), progress).await?;
-            return self.swap_in(caller, old, &component, indexed, None).await;
-        }
-        let url = old.document_url.clone().ok_or_else(|| {
-            Problem::new(ProblemKind::Conflict, "no-document-url", format!("{name} was made from a file"))
-                .hint("remove it and add it again from the newer file")
-        })?;
-        let hosts = parse_hosts(&old.allowed_hosts)?;
-        let found = self.find_document(Some(&url), None, &hosts).await?;
-        let component = self.store.component(&old.adapter)?;
-        let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
-        found.readable_by(&component)?;
-        let mut indexed = self
-            .index(&component, &old.config, &old.settings, Some(found.document.clone()), hosts, progress)
-            .await?;
-        settle_hints(&mut indexed.staged, indexed.meta.as_deref(), old.trusted);
-        let document = self.keep_document(&found).await?;
-        self.swap_in(caller, old, &component, indexed, Some(document)).await
-    }
-
-    /// Puts what an index found in the place of what a source had, as a whole.
-    pub(crate) async fn swap_in(
-        &self,
-        caller: &Caller,
-        old: SourceRow,
-        component: &ComponentRow,
-        indexed: Indexed,
-        document: Option<Digest>,
-    ) -> Result<SourceRefreshed, Problem> {
-        // Removed meanwhile, it is not brought back.
-        self.known_source(old.name.as_str())?;
-        let before = self.tool_digests(&old.name)?;
-        let changes = compare(&before, &indexed.staged);
-        let named = named_origins(&indexed);
-        let row = SourceRow {
-            adapter_digest: component.digest,
-            title: indexed.title.clone().unwrap_or(old.title),
-            version: indexed.version.clone(),
-            document,
-            tool_count: indexed.staged.tools.len() as u64,
-            warning_count: indexed.staged.warnings.len() as u64,
-            meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
-            refreshed_ms: self.shared.now_ms(),
-            ..old
-        };
-        let has_base = row.settings.contains("\"base_url\"");
-        let new_origins =
-            named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
-        self.store.replace_source(row.clone(), indexed.staged, None).await?;
-        self.catalogue.forget();
-        let (added, removed, changed) = changes;
-        let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
-        self.record(caller, "source.refresh", what).await?;
-        Ok(SourceRefreshed { source: self.source_view(&row)?, added, removed, changed, new_origins })
     }
 
     /// Removes a source with its tools and connections.
@@ -402,33 +312,6 @@ impl Workspace {
         format!("{}/{source}", self.name)
     }
 
-    async fn index(
-        &self,
-        component: &ComponentRow,
-        config: &str,
-        settings: &str,
-        document: Option<Document>,
-        hosts: Vec<HostPort>,
-        progress: ProgressSink,
-    ) -> Result<Indexed, Problem> {
-        let adapter = self.adapter(&component.name).await?;
-        let sink: Progress = Arc::new(move |done, total, what| report(&progress, done, total, what));
-        let url = document.as_ref().and_then(|document| document.url.as_deref());
-        let scope = may_ask(component, self.index_scope(url, settings, hosts));
-        let context = AdapterContext { progress: Some(sink), scope, ..self.no_reach() };
-        Ok(adapter.index(&self.share, context, config.to_owned(), settings.to_owned(), document).await?)
-    }
-
-    /// Where an index may read what its document refers to: the document's own
-    /// origin, and those that the person named for it. Without a credential.
-    pub(crate) fn index_scope(&self, url: Option<&str>, settings: &str, hosts: Vec<HostPort>) -> Scope {
-        let settings: Value = serde_json::from_str(settings).unwrap_or_default();
-        let named = settings.get(REFERENCE_ORIGINS).and_then(Value::as_array).into_iter().flatten();
-        let origins = url.into_iter().chain(named.filter_map(Value::as_str));
-        let origins = origins.filter_map(|origin| Origin::parse(origin).ok()).collect();
-        Scope::new(format!("{}/", self.name), origins, hosts)
-    }
-
     pub(crate) fn free_name(&self, name: &str) -> Result<SourceName, Problem> {
         let parsed = SourceName::parse(name).map_err(|error| Problem::invalid(error.to_string()))?;
         match self.store.source(&parsed)? {
@@ -462,28 +345,7 @@ impl Workspace {
         self.free_name(name.trim_end_matches('_'))
     }
 
-    async fn keep_document(&self, found: &Found) -> Result<Digest, Problem> {
-        let media_type = found.document.media_type.as_deref();
-        let mut writer = self.store.blobs().create(Some("document"), media_type)?;
-        writer.append(&found.document.body)?;
-        Ok(writer.finish(self.shared.now_ms()).await?.digest)
-    }
-
-    /// Whether an index found the tools that the source has.
-    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
-        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
-        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
-    }
-
-    fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {
-        let mut digests = BTreeMap::new();
-        self.store.each_tool(source, &mut |tool| {
-            digests.insert(tool.name.to_owned(), tool.digest);
-        })?;
-        Ok(digests)
-    }
-
-    fn source_view(&self, row: &SourceRow) -> Result<SourceView, Problem> {
+    pub(crate) fn source_view(&self, row: &SourceRow) -> Result<SourceView, Problem> {
         Ok(SourceView {
             name: row.name.to_string(),
             kind: row.kind.clone(),
@@ -495,6 +357,7 @@ impl Workspace {
             created_at: rfc3339(row.created_ms),
             refreshed_at: rfc3339(row.refreshed_ms),
             connections: self.store.connections(Some(&row.name))?.len(),
+            unreviewed: self.store.unreviewed(&row.name)?.len() as u64,
         })
     }
 
@@ -516,6 +379,7 @@ impl Workspace {
             connection_names: connections.map(|connection| connection.name.to_string()).collect(),
             settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
             document_url: row.document_url.clone(),
+            document_files: row.files.iter().map(|(path, _)| path.clone()).collect(),
             command: CommandView::of(row)?,
         })
     }
@@ -562,7 +426,7 @@ fn origins(request: &AddSource, indexed: &Indexed) -> Result<Vec<String>, Proble
     Ok(origins.into_iter().collect())
 }
 
-fn named_origins(indexed: &Indexed) -> Vec<String> {
+pub(crate) fn named_origins(indexed: &Indexed) -> Vec<String> {
     let meta: Value =
         indexed.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
     let named = meta.get("origins").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -570,32 +434,23 @@ fn named_origins(indexed: &Indexed) -> Vec<String> {
     let all = named.into_iter().chain(base);
     let mut origins: Vec<String> =
         all.filter_map(|origin| Some(Origin::parse(origin.as_str()?).ok()?.to_string())).collect();
+    // Where files seem to be there is no server.
+    origins.retain(|origin| origin != DocumentFiles::origin());
     origins.sort();
     origins.dedup();
     origins
 }
 
-/// Added, removed and changed tools.
-fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, Vec<String>, Vec<String>) {
-    let after: BTreeMap<&str, &Digest> =
-        staged.tools.iter().map(|tool| (tool.name.as_str(), &tool.digest)).collect();
-    let added = after.keys().filter(|name| !before.contains_key(**name)).map(|name| (*name).to_owned());
-    let removed = before.keys().filter(|name| !after.contains_key(name.as_str())).cloned();
-    let changed = before
-        .iter()
-        .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
-        .map(|(name, _)| name.clone());
-    (added.collect(), removed.collect(), changed.collect())
-}
-
 fn next_steps(detail: &SourceDetail) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
-    if let Some(method) = detail.auth_methods.first() {
-        let variables: Vec<String> =
-            method.variables.iter().map(|variable| format!("--set {}=-", variable.name)).collect();
-        steps.push(format!("executor connections add {name} {}", variables.join(" ")).trim_end().to_owned());
+    let is_locked = detail.warnings.iter().any(|warning| warning.code == SIGN_IN_NEEDED);
+    if !detail.auth_methods.is_empty() {
+        // It asks for what is needed, or has a person sign in.
+        steps.push(format!("executor connections add {name}"));
     }
-    steps.push(format!("executor tools search --source {name} WORDS"));
+    if !is_locked {
+        steps.push(format!("executor tools search --source {name} WORDS"));
+    }
     steps
 }

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use executor_store::SourceName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
 use crate::catalogue::{Entry, Searchable};
+use crate::invoke::subject;
 use crate::page::{PageQuery, cursor};
 use crate::policies::{Action, Subject};
 use crate::problem::Problem;
@@ -147,8 +149,8 @@ impl Workspace {
         let found = matches(&searchable, query.query.as_deref().unwrap_or_default(), query.source.as_deref());
         let rules = self.rules();
         let decide = |entry: &Entry| {
-            let subject =
-                Subject { path: &entry.path, digest: None, connection: None, read_only: entry.read_only };
+            let (path, read_only) = (&entry.path, entry.read_only);
+            let subject = Subject { path, digest: None, connection: None, read_only, unreviewed: None };
             rules.decide(subject).action
         };
         let visible = found.into_iter().filter_map(|(document, score)| {
@@ -160,7 +162,7 @@ impl Workspace {
         let mut total = 0;
         for (score, entry, action) in visible {
             if (offset..offset.saturating_add(limit)).contains(&total) {
-                items.push(tool_item(score, entry, action));
+                items.push(tool_item(score, entry, self.asks_anyway(entry, action)?));
             }
             total += 1;
         }
@@ -180,12 +182,8 @@ impl Workspace {
         options: DescribeOptions,
     ) -> Result<ToolDescription, Problem> {
         let tool = self.tool(path)?;
-        let decision = self.rules().decide(Subject {
-            path,
-            digest: Some(&tool.row.digest),
-            connection: None,
-            read_only: tool.row.read_only,
-        });
+        let unreviewed = self.unreviewed_version(&tool)?;
+        let decision = self.rules().decide(subject(&tool, unreviewed.as_ref()));
         if decision.action == Action::Block || !caller.has_tool(path) {
             return Err(self.unknown_tool(path));
         }
@@ -207,6 +205,23 @@ impl Workspace {
             policy: ToolPolicy { action: decision.action, rule: decision.rule_id() },
             connections: connections.into_iter().map(|connection| connection.name.to_string()).collect(),
         })
+    }
+
+    /// What becomes of a call that the rules allow, where a refresh brought its
+    /// tool and nobody has seen it.
+    fn asks_anyway(&self, entry: &Entry, action: Action) -> Result<Action, Problem> {
+        if action != Action::Allow || entry.read_only {
+            return Ok(action);
+        }
+        let (source, name) = entry.path.split_once('.').unwrap_or((&entry.path, ""));
+        let source = SourceName::parse(source).map_err(|error| Problem::internal(error.to_string()))?;
+        if !self.store.unreviewed(&source)?.contains_key(name) {
+            return Ok(action);
+        }
+        // Its source may have been removed since the index was built.
+        let Ok(tool) = self.tool(&entry.path) else { return Ok(action) };
+        let unreviewed = self.unreviewed_version(&tool)?;
+        Ok(self.rules().decide(subject(&tool, unreviewed.as_ref())).action)
     }
 
     fn signature(&self, tool: &crate::catalogue::Tool, options: &DescribeOptions) -> Signature {

@@ -17,7 +17,7 @@ use wasmtime::component::Linker;
 use crate::artifact::World;
 use crate::asker::Asker;
 use crate::component::{Identity, LoadError, Loader, prepare_error};
-use crate::egress::{Egress, Scope};
+use crate::egress::{Capture, Egress, Scope};
 use crate::fault::CallError;
 use crate::guest::{self, Guest, Instantiating, Meter, Usage};
 use crate::limits::Limits;
@@ -25,6 +25,9 @@ use crate::pause::{Pause, Resumption};
 use crate::processes::{Local, Processes};
 use crate::seams::{self, AdapterSeam};
 use crate::share::Share;
+
+/// `call.meta` of a call that is only looked at.
+const PREVIEW: &str = r#"{"preview":true}"#;
 
 /// Tells how far an index is: done, total, what.
 pub type Progress = Arc<dyn Fn(u64, Option<u64>, &str) + Send + Sync>;
@@ -282,7 +285,8 @@ impl Adapter {
         }))
     }
 
-    /// Makes tools of a document.
+    /// Makes tools of a document. `meta` is JSON of what else the adapter is
+    /// told.
     ///
     /// # Errors
     /// When the document is refused, or the adapter breaks.
@@ -293,6 +297,7 @@ impl Adapter {
         config: String,
         settings: String,
         document: Option<Document>,
+        meta: Option<String>,
     ) -> Result<Indexed, AdapterError> {
         // What a program answers comes when it comes: one that is silent keeps
         // none of the few places for large documents.
@@ -301,8 +306,7 @@ impl Adapter {
             None => (share.heavy(&context.scope.trace).await, Limits::adapter_index()),
         };
         let limits = context.limits.clone().unwrap_or(usual);
-        let request =
-            source::IndexRequest { config, settings, document: document.map(wire_document), meta: None };
+        let request = source::IndexRequest { config, settings, document: document.map(wire_document), meta };
         let (result, usage, staged) = self
             .enter(&self.roomy, place, names::INDEX, &limits, context.indexing(), async |bindings, store| {
                 bindings.executor_adapter_source().call_index(store, &request).await
@@ -333,13 +337,14 @@ impl Adapter {
     ) -> Result<ToolOutcome, AdapterError> {
         let place = share.adapter(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_invoke);
+        let preview = context.scope.capture != Capture::Off;
         let call = source::Call {
             tool: call.tool,
             binding: call.binding,
             arguments: call.arguments,
             settings: call.settings,
             resume: call.resume.map(Resumption::into_wire),
-            meta: None,
+            meta: preview.then(|| PREVIEW.to_owned()),
         };
         let (result, _, _) = self
             .enter(&self.pooled, place, names::INVOKE, &limits, context, async |bindings, store| {

@@ -40,9 +40,9 @@ pub use cache::CompiledCache;
 pub use compiler::{CompileError, Compiler, Diagnostic};
 pub use component::{Identity, LoadError};
 pub use egress::{
-    Capture, Credential, CredentialMethod, Egress, EgressError, Fetched, HostPort, Location, MethodRule,
-    Observer, Origin, OriginError, Outgoing, Placement, Renewal, RequestPreview, RequestRecord, Scope,
-    Secret, Signing,
+    Capture, Credential, CredentialMethod, DocumentFiles, Egress, EgressError, Fetched, HostPort, Location,
+    MethodRule, Observer, Origin, OriginError, Outgoing, Placement, Renewal, RequestPreview, RequestRecord,
+    Scope, Secret, Signing,
 };
 pub use engine::Engines;
 pub use fault::{CallError, Fault, FaultKind};

@@ -147,6 +147,7 @@ fn source(name: SourceName, tool_count: u64) -> SourceRow {
         config: "{}".to_owned(),
         settings: "{}".to_owned(),
         document: None,
+        files: Vec::new(),
         document_url: None,
         media_type: None,
         origins: vec!["https://api.example.com".to_owned()],

@@ -82,6 +82,9 @@ pub enum Change {
     /// Records a call before it is made, or with its outcome. A call that was
     /// recorded already is replaced only while it has no outcome.
     Intent(CallRow),
+    /// Takes the intent of a call back that has answered with questions: what
+    /// it did so far is known, and it is made again once they are answered.
+    Pause(CallRow),
     /// Records what a call came to. The first outcome stays.
     Outcome {
         /// The execution.
@@ -276,7 +279,8 @@ impl Change {
             Self::Status { id, expected, status, at_ms } => {
                 record::set_status(connection, id, expected, status, *at_ms)
             }
-            Self::Intent(row) => journal::put_intent(connection, row),
+            Self::Intent(row) => journal::put_intent(connection, row, false),
+            Self::Pause(row) => journal::put_intent(connection, row, true),
             Self::Outcome { id, scope, ordinal, outcome, at_ms } => {
                 journal::put_outcome(connection, id, (*scope, *ordinal), outcome, *at_ms)
             }
@@ -317,7 +321,9 @@ impl Change {
                 of(result.as_ref()) + of(error.as_ref()) + of(spans.as_ref())
             }
             Self::Spans { spans, .. } => spans.len(),
-            Self::Intent(row) => row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref()),
+            Self::Intent(row) | Self::Pause(row) => {
+                row.args.len() + of(row.options.as_ref()) + of(row.outcome.as_ref())
+            }
             Self::Outcome { outcome, .. } => outcome.len(),
             Self::Value { value, .. } => value.len(),
             Self::Output { body, .. } => body.len(),

@@ -218,7 +218,11 @@ impl Home {
     }
 
     pub(crate) fn secret_key_file(&self) -> PathBuf {
-        self.inner.path.join("secret.key")
+        Self::secret_key_file_of(&self.inner.path)
+    }
+
+    pub(crate) fn secret_key_file_of(directory: &Path) -> PathBuf {
+        directory.join("secret.key")
     }
 
     pub(crate) fn installation_file(&self) -> PathBuf {

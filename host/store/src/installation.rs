@@ -18,7 +18,7 @@ use crate::sql;
 use crate::tokens;
 use crate::writer::{Health, SyncPolicy};
 
-const PLAN: Plan = Plan {
+pub(crate) const PLAN: Plan = Plan {
     steps: &[
         FORMAT_1,
         tokens::TABLE,

@@ -26,6 +26,7 @@ mod installation;
 mod names;
 mod once;
 mod organizations;
+mod recovery;
 mod secret_key;
 mod secrets;
 mod sessions;
@@ -58,12 +59,13 @@ pub use installation::{FIRST_ACCOUNT, FIRST_ORGANIZATION, Installation, Workspac
 pub use names::{AccountName, ConnectionName, NameError, OrganizationName, SourceName, WorkspaceName};
 pub use once::{Once, OnceRow};
 pub use organizations::{Accepted, InvitationRow, Kept, MembershipRow};
+pub use recovery::{RecoveryError, RestoreError, recovery_code, restore_key};
 pub use secret_key::SecretValue;
 pub use secrets::SecretLabel;
 pub use sessions::SessionRow;
 pub use tokens::TokenRow;
 pub use workspace::{
     AuthMethodRow, ComponentRow, ConnectionRow, PolicyRow, SourceRow, Staged, ToolDocument, ToolRow,
-    VisitAuth, WarningRow, Workspace,
+    Unreviewed, UnreviewedRow, VisitAuth, WarningRow, Workspace,
 };
 pub use writer::{Commit, Durability, Health, observe_commits};

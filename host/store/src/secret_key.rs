@@ -15,7 +15,7 @@ use crate::digest::Digest;
 use crate::error::{Result, StoreError};
 use crate::files::{self, At};
 
-const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 const FILE_LIMIT_BYTES: u64 = 1024;
 
@@ -71,6 +71,11 @@ impl std::fmt::Debug for SecretKey {
 impl SecretKey {
     /// Reads the key, or `None` if there is no file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
+        Ok(Self::read_bytes(path)?.map(|key| Self::of(&key)))
+    }
+
+    /// The key's own bytes.
+    pub(crate) fn read_bytes(path: &Path) -> Result<Option<Zeroizing<[u8; KEY_BYTES]>>> {
         let Some(text) = files::read_text(path, FILE_LIMIT_BYTES)?.map(Zeroizing::new) else {
             return Ok(None);
         };
@@ -83,19 +88,24 @@ impl SecretKey {
             .and_then(|bytes| <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).ok())
             .map(Zeroizing::new)
             .ok_or_else(|| wrong(path, "it holds no key"))?;
-        Ok(Some(Self::of(&key)))
+        Ok(Some(key))
     }
 
     /// Makes a new key; when this returns, a crash can't lose it.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         getrandom::fill(key.as_mut_slice()).map_err(StoreError::Random)?;
-        let text = Zeroizing::new(URL_SAFE_NO_PAD.encode(key.as_slice()));
-        files::write_durably(path, text.as_bytes())?;
+        Self::write(path, &key)?;
         Ok(Self::of(&key))
     }
 
-    fn of(key: &[u8; KEY_BYTES]) -> Self {
+    /// Writes a key; when this returns, a crash can't lose it.
+    pub(crate) fn write(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
+        let text = Zeroizing::new(URL_SAFE_NO_PAD.encode(key.as_slice()));
+        Ok(files::write_durably(path, text.as_bytes())?)
+    }
+
+    pub(crate) fn of(key: &[u8; KEY_BYTES]) -> Self {
         let mut named = Zeroizing::new(b"executor secret key\0".to_vec());
         named.extend_from_slice(key);
         let mut id = Digest::of(&named).hex();

@@ -123,7 +123,7 @@ fn expect_bounded(what: &str, bytes: &[u8], limit: usize) -> Result<()> {
 }
 
 /// The canary of the key that secrets were stored with.
-struct Canary {
+pub(crate) struct Canary {
     key_id: String,
     sealed: Sealed,
 }
@@ -153,14 +153,14 @@ pub(crate) fn settle_key(
     Ok(key)
 }
 
-fn find_canary(connection: &Connection) -> std::result::Result<Option<Canary>, Fault> {
+pub(crate) fn find_canary(connection: &Connection) -> std::result::Result<Option<Canary>, Fault> {
     let sql = "SELECT id, nonce, canary FROM secret_keys";
     sql::first(connection, sql, [], |row| {
         Ok(Canary { key_id: row.get()?, sealed: Sealed { nonce: row.get()?, ciphertext: row.get()? } })
     })
 }
 
-fn expect_right(canary: &Canary, key: &SecretKey, path: &Path) -> Result<()> {
+pub(crate) fn expect_right(canary: &Canary, key: &SecretKey, path: &Path) -> Result<()> {
     if canary.key_id != key.id() {
         return Err(wrong(path, format!("it is key {}, and they need key {}", key.id(), canary.key_id)));
     }

@@ -4,6 +4,7 @@ mod components;
 mod connections;
 mod kept;
 mod policies;
+mod reviews;
 mod schema;
 mod sources;
 mod tools;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use components::ComponentRow;
 pub use connections::ConnectionRow;
 pub use policies::PolicyRow;
+pub use reviews::{Unreviewed, UnreviewedRow};
 pub use sources::SourceRow;
 pub use tools::{AuthMethodRow, Staged, ToolDocument, ToolRow, VisitAuth, WarningRow};
 

@@ -66,6 +66,11 @@ pub(crate) fn host(url: &str) -> Option<String> {
     Some(host.split(':').next().unwrap_or_default().to_owned()).filter(|host| !host.is_empty())
 }
 
+/// What an API at a URL is called where nobody says it.
+pub(crate) fn title(url: &str) -> String {
+    host(url).map_or_else(|| "GraphQL API".to_owned(), |host| format!("GraphQL API of {host}"))
+}
+
 /// Whether host or path have the word `graphql` or `gql` to themselves.
 pub(crate) fn says_graphql(url: &str) -> bool {
     let Some(Parts { authority, rest, .. }) = split(url) else {

@@ -1,6 +1,6 @@
 //! Says whether a document is for this adapter, or a URL an endpoint.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::document::{self, Content, Form};
 use crate::introspect::{Ping, ping};
@@ -14,6 +14,8 @@ const CONFIDENCE: u8 = 95;
 const CONFIDENCE_WITHOUT_OPERATIONS: u8 = 60;
 /// It speaks GraphQL, and did not answer.
 const CONFIDENCE_OF_A_SERVER: u8 = 75;
+/// It is called GraphQL, and refuses those that it does not know.
+const CONFIDENCE_OF_A_REFUSAL: u8 = 50;
 /// A page with a query tool in it.
 const CONFIDENCE_OF_A_TOOL: u8 = 60;
 /// Enough to be asked what is wrong, when nobody else claims it.
@@ -50,6 +52,7 @@ fn of_schema(draft: Draft, form: Form, url: Option<&str>) -> Detection {
     let meta = json!({
         "title": title(&schema, url),
         "form": form.name(),
+        "transport": "http",
         "operations": queries + mutations,
         "queries": queries,
         "mutations": mutations,
@@ -82,19 +85,21 @@ fn of_url<H: Http>(
     let endpoint = address::endpoint(url?).ok()?;
     let asked = worth_asking(content, &endpoint, status).then(|| ping(&endpoint, http));
     match asked {
-        Some(Ping::Answered) => Some(of_endpoint(CONFIDENCE, &endpoint, Vec::new())),
-        Some(Ping::Refused { message, wants_credential }) => {
-            let told = if wants_credential {
-                format!(
-                    "the endpoint wants a credential ({}): if it shows no schema without one, add the schema as a file, with base_url",
-                    line(&message, 200)
-                )
-            } else {
-                format!("the endpoint refused the smallest query: {}", line(&message, 200))
-            };
-            Some(of_endpoint(CONFIDENCE_OF_A_SERVER, &endpoint, vec![told]))
+        Some(Ping::Answered) => Some(of_endpoint(CONFIDENCE, &endpoint, None)),
+        Some(Ping::Refused { message, wants_credential: true }) => {
+            Some(of_endpoint(CONFIDENCE_OF_A_SERVER, &endpoint, Some(&locked(&line(&message, 200)))))
         }
-        Some(Ping::Other { status, looks }) if !matches!(content, Content::Server) => {
+        Some(Ping::Refused { message, .. }) => {
+            let told = format!("the endpoint refused the smallest query: {}", line(&message, 200));
+            Some(Detection { warnings: vec![told], ..of_endpoint(CONFIDENCE_OF_A_SERVER, &endpoint, None) })
+        }
+        Some(Ping::Other { status: status @ (401 | 403), is_page: false, .. })
+            if address::says_graphql(&endpoint) =>
+        {
+            let told = locked(&format!("it answered {status}"));
+            Some(of_endpoint(CONFIDENCE_OF_A_REFUSAL, &endpoint, Some(&told)))
+        }
+        Some(Ping::Other { status, looks, .. }) if !matches!(content, Content::Server) => {
             let told =
                 format!("{endpoint} answered a GraphQL query with {status} and {looks}{}", advice(status));
             (address::says_graphql(&endpoint) || matches!(content, Content::Tool)).then(|| guess(told, url))
@@ -116,8 +121,8 @@ fn worth_asking(content: &Content, endpoint: &str, status: Option<u16>) -> bool 
 /// Where nothing could be sent, the looks decide.
 fn by_looks(content: &Content, endpoint: &str, url: Option<&str>) -> Option<Detection> {
     match content {
-        Content::Server => Some(of_endpoint(CONFIDENCE_OF_A_SERVER, endpoint, Vec::new())),
-        Content::Tool => Some(of_endpoint(CONFIDENCE_OF_A_TOOL, endpoint, Vec::new())),
+        Content::Server => Some(of_endpoint(CONFIDENCE_OF_A_SERVER, endpoint, None)),
+        Content::Tool => Some(of_endpoint(CONFIDENCE_OF_A_TOOL, endpoint, None)),
         Content::Page if address::says_graphql(endpoint) => {
             Some(guess("this is an HTML page (a login or a manual?), not a GraphQL endpoint".to_owned(), url))
         }
@@ -127,22 +132,30 @@ fn by_looks(content: &Content, endpoint: &str, url: Option<&str>) -> Option<Dete
 
 fn advice(status: u16) -> &'static str {
     match status {
-        401 | 403 => ": it wants a credential; add its schema as a file, with base_url as the endpoint",
+        401 | 403 => ": it lets nobody through to an endpoint",
         404 | 410 => ": look for the endpoint's URL in the API's manual (often …/graphql)",
         405 => ": it takes no POST",
         _ => "",
     }
 }
 
-fn of_endpoint(confidence: u8, endpoint: &str, warnings: Vec<String>) -> Detection {
-    let title = address::host(endpoint)
-        .map_or_else(|| "GraphQL API".to_owned(), |host| format!("GraphQL API of {host}"));
+fn locked(why: &str) -> String {
+    format!("the endpoint wants a credential ({why}): it shows its tools once it has a connection")
+}
+
+/// An endpoint, and what it says where it wants a credential.
+fn of_endpoint(confidence: u8, endpoint: &str, locked: Option<&str>) -> Detection {
+    let title = address::title(endpoint);
+    let auth: Vec<Value> =
+        locked.iter().map(|_| json!({"kind": "http-bearer", "label": "Bearer token"})).collect();
     Detection {
         confidence,
         config: json!({"endpoint": endpoint}).to_string(),
         suggested_name: suggest::name(Some(endpoint)),
-        warnings,
-        meta: Some(json!({"title": title, "form": "endpoint"}).to_string()),
+        warnings: locked.iter().map(|told| (*told).to_owned()).collect(),
+        meta: Some(
+            json!({"title": title, "form": "endpoint", "transport": "http", "auth": auth}).to_string(),
+        ),
     }
 }
 

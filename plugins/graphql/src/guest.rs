@@ -47,6 +47,7 @@ impl exported::Guest for Component {
             config: request.config,
             settings: request.settings,
             document: request.document.map(document),
+            meta: request.meta,
         };
         let summary = crate::source::index(&request, &mut Catalog, &mut Client)?;
         Ok(exported::Summary {

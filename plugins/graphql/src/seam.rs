@@ -149,6 +149,9 @@ pub struct IndexRequest {
     pub settings: String,
     /// The document.
     pub document: Option<Document>,
+    /// JSON: `{"connection"}`, the name of the connection whose credential is
+    /// placed.
+    pub meta: Option<String>,
 }
 
 /// What was indexed.

@@ -154,6 +154,12 @@ pub(crate) fn host(url: &str) -> Option<String> {
     Some(host.split(':').next().unwrap_or_default().to_owned()).filter(|host| !host.is_empty())
 }
 
+/// Whether a document was given as files: their names are under a name that is
+/// none (RFC 6761), for references alone, and no server is there.
+pub(crate) fn is_of_files(url: &str) -> bool {
+    host(url).is_some_and(|host| host.ends_with(".invalid"))
+}
+
 /// Whether a host is this machine or a private network, by its name alone.
 pub(crate) fn is_private(host: &str) -> bool {
     if let Ok(address) = host.parse::<std::net::Ipv4Addr>() {

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::catalogue::{operations, servers};
+use crate::catalogue::operations::{self, Operation};
+use crate::catalogue::security::Security;
+use crate::catalogue::servers;
 use crate::document::{self, Format, Kind, Parsed, Refs, identify};
 use crate::seam::{Detection, Probe};
 use crate::settings::Settings;
@@ -13,6 +15,8 @@ use crate::{address, suggest};
 /// Ours beyond doubt, but with nothing in it to call.
 const CONFIDENCE_WITHOUT_OPERATIONS: u8 = 60;
 const CONFIDENCE: u8 = 95;
+/// Ways to sign in that are told.
+const AUTH_METHODS: usize = 20;
 const CONFIDENCE_NEWER: u8 = 80;
 /// Enough to be asked what is wrong, when nobody else claims it.
 const CONFIDENCE_OF_A_NAME: u8 = 5;
@@ -34,6 +38,17 @@ pub fn detect(probe: &Probe) -> Option<Detection> {
         Kind::Foreign(name) => Some(named(format!("this is {name}, not an OpenAPI document"))),
         Kind::Unknown => None,
     }
+}
+
+/// The ways to sign in that the document declares.
+fn auth(root: &Value, operations: &[Operation<'_>], url: Option<&str>) -> Vec<Value> {
+    let schemes = root.pointer("/components/securitySchemes").or_else(|| root.get("securityDefinitions"));
+    if schemes.and_then(Value::as_object).is_none_or(|schemes| schemes.is_empty()) {
+        return Vec::new();
+    }
+    let methods = Security::read(root, Refs::new(root), url, operations).methods;
+    let told = methods.iter().take(AUTH_METHODS);
+    told.map(|method| json!({"kind": method.kind, "label": method.label})).collect()
 }
 
 fn of_fault(code: &str, message: &str, body: &[u8]) -> Option<Detection> {
@@ -89,6 +104,8 @@ fn ours(parsed: &Parsed, specification: &str, newer: bool, url: Option<&str>) ->
                 "specification": specification,
                 "operations": found.operations.len(),
                 "origins": origins,
+                "transport": "http",
+                "auth": auth(root, &found.operations, url),
             })
             .to_string(),
         ),

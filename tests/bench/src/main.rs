@@ -17,6 +17,7 @@ mod growth;
 mod in_process;
 mod machine;
 mod mcp;
+mod mcp_sources;
 mod neighbours;
 mod options;
 mod peer;
@@ -149,6 +150,7 @@ fn measure(options: &Options, output: &Path, directory: &Path) -> Result<()> {
     neighbours::measure(&mut context)?;
     calling::measure(&mut context)?;
     authenticating::measure(&mut context)?;
+    mcp_sources::measure(&mut context)?;
     waiting::measure(&mut context)?;
     catalogue::measure(&mut context)?;
     giants::measure(&mut context)?;

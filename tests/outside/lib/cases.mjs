@@ -15,7 +15,7 @@ export function pick(text) {
 /** Whether a group may hold a case that was picked: one need not start what it does without. */
 export function wanted(group) {
   const { only } = state;
-  const grouped = /^(browser|clients|openapi)/.test(only ?? '');
+  const grouped = /^(browser|clients|openapi|sources)/.test(only ?? '');
   return !grouped || only.startsWith(group) || group.startsWith(only);
 }
 

@@ -133,8 +133,29 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
         Api::new(context).post(&context.path(&["connections"]), &body)?
     };
     context.output.answer(&answer, added)?;
+    tell_index(context, &answer.value);
     hint_check(context, &answer.value);
     Ok(Exit::Ok)
+}
+
+/// What came of indexing the source, where it went wrong.
+fn tell_index(context: &Context, connection: &Value) {
+    let problem = &connection["indexed"]["problem"];
+    if problem.is_object() {
+        context.output.warn(&format!("{} ({})", prose(problem, "message"), field(problem, "code")));
+        let hint = field(problem, "hint");
+        if !hint.is_empty() {
+            context.output.hint(&hint);
+        }
+    }
+}
+
+/// How many tools the source has since it was indexed with the connection.
+fn indexed(view: &Value) -> String {
+    match view["indexed"]["tool_count"].as_u64() {
+        Some(count) => format!("; {} has {}", field(view, "source"), text::counted(count, "tool")),
+        None => String::new(),
+    }
 }
 
 fn hint_check(context: &Context, connection: &Value) {
@@ -163,10 +184,12 @@ fn set(context: &Context, arguments: &SetArguments) -> Result<Exit, Failure> {
     let answer = Api::new(context).post(&target, &json!({ "variables": values }))?;
     context.output.answer(&answer, |view, style| {
         format!(
-            "{} has its new values",
-            style.bold(&format!("{}/{}", field(view, "source"), field(view, "name")))
+            "{} has its new values{}",
+            style.bold(&format!("{}/{}", field(view, "source"), field(view, "name"))),
+            indexed(view)
         )
     })?;
+    tell_index(context, &answer.value);
     hint_check(context, &answer.value);
     Ok(Exit::Ok)
 }
@@ -188,8 +211,9 @@ fn authorize_again(context: &Context, arguments: &AuthorizeArguments) -> Result<
     let answer = authorize::run(context, body, &arguments.oauth)?;
     context.output.answer(&answer, |view, style| {
         let name = format!("{}/{}", field(view, "source"), field(view, "name"));
-        format!("authorized {}: {}", style.bold(&name), joined(&view["oauth"], "scopes"))
+        format!("authorized {}: {}{}", style.bold(&name), joined(&view["oauth"], "scopes"), indexed(view))
     })?;
+    tell_index(context, &answer.value);
     hint_check(context, &answer.value);
     Ok(Exit::Ok)
 }
@@ -211,7 +235,7 @@ fn added(view: &Value, style: Style) -> String {
     let name = format!("{}/{}", field(view, "source"), field(view, "name"));
     let origins = joined(view, "origins");
     let pinned = if origins.is_empty() { String::new() } else { format!(", pinned to {origins}") };
-    format!("added {}: {}{pinned}", style.bold(&name), joined(view, "methods"))
+    format!("added {}: {}{pinned}{}", style.bold(&name), joined(view, "methods"), indexed(view))
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
@@ -274,6 +298,16 @@ mod tests {
           https://api.github.com
           https://x
         ");
+    }
+
+    #[test]
+    fn what_came_of_an_index_is_told() {
+        let mut view =
+            json!({ "source": "shop", "name": "default", "methods": ["bearer"], "origins": ["https://x"] });
+        let line = |view: &Value| added(view, Style::default());
+        assert_eq!(line(&view), "added shop/default: bearer, pinned to https://x");
+        view["indexed"] = json!({ "tool_count": 12 });
+        assert_eq!(line(&view), "added shop/default: bearer, pinned to https://x; shop has 12 tools");
     }
 
     #[test]

@@ -50,6 +50,7 @@ fn own_checks(context: &Context, runs: bool) -> Vec<Value> {
         checks.push(check);
     }
     checks.push(config_check(home));
+    checks.push(key_check(home));
     if !runs {
         checks.push(port_check(context));
         let hint =
@@ -139,6 +140,22 @@ fn config_check(home: &Path) -> Value {
     match settings::load(home) {
         Ok(_) => check("config", "ok", "config.toml can be used", None),
         Err(failure) => check("config", "error", &failure.message, failure.hints.first().map(String::as_str)),
+    }
+}
+
+/// Where the key of the secrets is. Whether it is the right one, the daemon
+/// says when it starts.
+fn key_check(home: &Path) -> Value {
+    let restore = Some("`executor secrets import-key` restores it from its recovery code");
+    match executor_store::recovery_code(home) {
+        Ok(_) => {
+            let message = format!("their key is in {}", home.join("secret.key").display());
+            check("secrets", "ok", &message, None)
+        }
+        Err(_) if !home.join("executor.db").exists() => {
+            check("secrets", "ok", "their key is made at the first start", None)
+        }
+        Err(error) => check("secrets", "error", &error.to_string(), restore),
     }
 }
 

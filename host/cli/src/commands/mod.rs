@@ -19,6 +19,7 @@ pub(crate) mod organizations;
 pub(crate) mod policies;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod sources;
 pub(crate) mod status;
@@ -54,6 +55,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Organizations { action } => organizations::run(context, action),
         Command::Workspaces { action } => workspaces::run(context, action),
         Command::Tokens { action } => tokens::run(context, action),
+        Command::Secrets { action } => secrets::run(context, &action),
         Command::Config { action } => config::run(context, &action),
         Command::Component { action } => component::run(context, action),
         Command::Mcp(arguments) => mcp::run(context, &arguments),

@@ -3,25 +3,24 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::api::{Answer, Api};
 use crate::context::Context;
+use crate::documents::{self, input_body};
 use crate::failure::{Exit, Failure};
 use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{input, program, settings};
+use crate::{program, reviews, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
-/// The largest document that still fits into a request, encoded.
-const DOCUMENT_LIMIT_BYTES: u64 = 47 * 1024 * 1024;
+/// The kind of what no adapter takes.
+const UNKNOWN: &str = "unknown";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
@@ -37,11 +36,11 @@ pub(crate) enum Action {
         name: String,
     },
     /// Read a source's document again and swap in its tools
-    Refresh {
-        /// The sources
-        #[arg(required = true)]
-        names: Vec<String>,
-    },
+    Refresh(RefreshArguments),
+    /// Show the writes that a refresh brought, and say that you have seen them
+    ///
+    /// Until then each of them asks a person, whatever a rule allows.
+    Review(ReviewArguments),
     /// Remove a source with its tools and connections
     Remove {
         /// The sources
@@ -80,6 +79,10 @@ pub(crate) struct AddArguments {
     /// `localhost:4010`
     #[arg(long, value_name = "HOST:PORT")]
     allow_host: Vec<String>,
+    /// The directory below which the files lie that a file refers to; else the
+    /// file's own
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// One more origin that its tools may be at, as `https://api.example.com`
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
@@ -98,6 +101,28 @@ pub(crate) struct DetectArguments {
     allow_host: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RefreshArguments {
+    /// The sources
+    #[arg(required = true)]
+    names: Vec<String>,
+    /// The newer file of a source that was made from a file, or `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    from_file: Option<String>,
+    /// The directory below which the files lie that it refers to
+    #[arg(long, value_name = "DIR", requires = "from_file")]
+    root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArguments {
+    /// The source
+    name: String,
+    /// Mark them as seen without being asked: a person has seen them
+    #[arg(long)]
+    yes: bool,
+}
+
 pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     match action {
         Action::Add(arguments) => add(context, &arguments),
@@ -108,7 +133,8 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             context.output.answer(&answer, render_detail)?;
             Ok(Exit::Ok)
         }
-        Action::Refresh { names } => refresh(context, &names),
+        Action::Refresh(arguments) => refresh(context, &arguments),
+        Action::Review(arguments) => reviews::review(context, &arguments.name, arguments.yes),
         Action::Remove { names } => {
             for name in &names {
                 Api::new(context).delete(&context.path(&["sources", name]))?;
@@ -131,6 +157,9 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
     }
     let source = &answer.value["source"];
     let elapsed = answer.value["elapsed_ms"].as_u64().unwrap_or_else(|| milliseconds(begun));
+    for note in list(&answer.value, "notes") {
+        context.output.say(&scalar(note));
+    }
     context.output.print(&added_line(source, elapsed, context.output.data))?;
     tell_warnings(context, source);
     tell_next(context, &answer.value);
@@ -149,7 +178,7 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
             )
             .hint("the values of other sources belong to a connection: `executor connections add`"));
         }
-        Some(input) => input_body(input)?,
+        Some(input) => input_body(input, arguments.root.as_deref())?,
         None => program::body(&arguments.command, arguments.directory.as_deref(), &arguments.env)?,
     };
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -172,31 +201,6 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
         put("trusted", json!(true));
     }
     Ok(Value::Object(body))
-}
-
-/// `url`, or `document` with what a file or stdin holds.
-fn input_body(given: &str) -> Result<Map<String, Value>, Failure> {
-    let mut body = Map::new();
-    if given.contains("://") {
-        body.insert("url".into(), given.into());
-        return Ok(body);
-    }
-    let path = std::path::Path::new(given);
-    if given != "-" && !path.exists() {
-        let failure = Failure::usage(format!("there is no file {}", text::line(given, 200)));
-        let host =
-            given.split('/').next().is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
-        return Err(if host {
-            failure.hint(format!("for a URL, say https://{}", text::line(given, 200)))
-        } else {
-            failure
-        });
-    }
-    let content = input::bytes(given, DOCUMENT_LIMIT_BYTES)?;
-    let name = path.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
-    let name = if given == "-" { "stdin" } else { &name };
-    body.insert("document".into(), json!({ "name": name, "content_base64": STANDARD.encode(content) }));
-    Ok(body)
 }
 
 /// Runs `work` with a bar on the terminal, where there is one.
@@ -299,31 +303,45 @@ fn authentication_lines(context: &Context, source: &Value) -> Vec<String> {
 }
 
 fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failure> {
-    let mut body = input_body(&arguments.input)?;
+    let mut body = input_body(&arguments.input, None)?;
     if !arguments.allow_host.is_empty() {
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
     let answer = Api::new(context).post(&context.path(&["sources", "detect"]), &Value::Object(body))?;
-    let found = !list(&answer.value, "items").is_empty();
-    if found || context.output.json {
-        context.output.answer(&answer, render_detections)?;
-    } else {
-        context.output.tell("no adapter knows what it is");
-    }
-    Ok(if found { Exit::Ok } else { Exit::Failed })
+    context.output.answer(&answer, render_detections)?;
+    let is_known = |item: &Value| field(item, "kind") != UNKNOWN;
+    Ok(if list(&answer.value, "items").iter().any(is_known) { Exit::Ok } else { Exit::Failed })
 }
 
 fn render_detections(answer: &Value, style: Style) -> String {
-    let mut table = Table::new(&["KIND", "CONFIDENCE", "NAME", "TITLE"]);
-    let mut warnings = String::new();
-    for item in list(answer, "items") {
-        let confidence = format!("{}%", number(item, "confidence"));
-        table.row([&field(item, "kind"), &confidence, &field(item, "suggested_name"), &field(item, "title")]);
-        for warning in list(item, "warnings") {
-            warnings.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
-        }
+    let rendered: Vec<String> =
+        list(answer, "items").iter().map(|item| render_detection(item, style)).collect();
+    rendered.join("\n")
+}
+
+fn render_detection(item: &Value, style: Style) -> String {
+    let auth: Vec<String> = list(item, "auth").iter().map(auth_hint).collect();
+    let facts = [
+        ("kind", style.bold(&field(item, "kind"))),
+        ("confidence", format!("{}%", number(item, "confidence"))),
+        ("name", field(item, "suggested_name")),
+        ("title", field(item, "title")),
+        ("document", field(item, "document_url")),
+        ("auth", auth.join(", ")),
+        ("transport", field(item, "transport")),
+    ];
+    let mut rendered = table::facts(&facts, style);
+    for warning in list(item, "warnings") {
+        rendered.push_str(&format!("{} {}\n", style.yellow("warning:"), scalar(warning)));
     }
-    table.render(style) + &warnings
+    rendered
+}
+
+fn auth_hint(hint: &Value) -> String {
+    match (field(hint, "kind"), field(hint, "label")) {
+        (kind, label) if label.is_empty() => kind,
+        (kind, label) => format!("{kind} ({label})"),
+    }
 }
 
 fn show_list(context: &Context) -> Result<Exit, Failure> {
@@ -359,13 +377,24 @@ fn render_detail(source: &Value, style: Style) -> String {
         Value::Object(settings) if !settings.is_empty() => text::compact_json(&source["settings"]),
         _ => String::new(),
     };
+    let document = match list(source, "document_files") {
+        [] => field(source, "document_url"),
+        [own] => scalar(own),
+        [own, rest @ ..] => format!("{} and {}", scalar(own), text::counted(rest.len() as u64, "file")),
+    };
+    let unreviewed = match number(source, "unreviewed") {
+        0 => String::new(),
+        count => {
+            format!("{}: executor sources review {}", text::counted(count, "write"), field(source, "name"))
+        }
+    };
     let facts = [
         ("name", style.bold(&field(source, "name"))),
         ("title", field(source, "title")),
         ("version", field(source, "version")),
         ("kind", field(source, "kind")),
         ("adapter", field(source, "adapter")),
-        ("document", field(source, "document_url")),
+        ("document", document),
         ("command", program::line(&source["command"])),
         ("directory", field(&source["command"], "directory")),
         ("tools", text::count(number(source, "tool_count"))),
@@ -376,6 +405,7 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("connections", joined(source, "connection_names")),
         ("added", time(source, "created_at")),
         ("refreshed", time(source, "refreshed_at")),
+        ("unreviewed", unreviewed),
     ];
     let mut rendered = table::facts(&facts, style);
     let methods = list(source, "auth_methods");
@@ -407,12 +437,17 @@ fn render_detail(source: &Value, style: Style) -> String {
     rendered
 }
 
-fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
-    for name in names {
+fn refresh(context: &Context, arguments: &RefreshArguments) -> Result<Exit, Failure> {
+    if arguments.from_file.is_some() && arguments.names.len() > 1 {
+        return Err(Failure::usage("--from-file is for one source").hint("refresh them one by one"));
+    }
+    let document = arguments.from_file.as_deref();
+    let document = document.map(|file| documents::document(file, arguments.root.as_deref())).transpose()?;
+    let body = document.map_or_else(|| json!({}), |document| json!({ "document": document }));
+    for name in &arguments.names {
         let target = context.path(&["sources", name, "refresh"]);
-        let answer = with_bar(context, |progress| {
-            Api::new(context).post_with_progress(&target, &json!({}), progress)
-        })?;
+        let answer =
+            with_bar(context, |progress| Api::new(context).post_with_progress(&target, &body, progress))?;
         context.output.answer(&answer, render_refreshed)?;
         let origins = joined(&answer.value, "new_origins");
         if !origins.is_empty() {
@@ -422,6 +457,7 @@ fn refresh(context: &Context, names: &[String]) -> Result<Exit, Failure> {
             let command = context.command(&format!("connections add {} …", text::line(name, 80)));
             context.output.hint(&format!("add the connection again to allow them: `{command}`"));
         }
+        reviews::tell(context, &answer.value);
         tell_warnings(context, &answer.value["source"]);
     }
     Ok(Exit::Ok)
@@ -471,6 +507,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_detected_is_shown_in_full() {
+        let answer = json!({ "items": [{
+            "kind": "unknown", "confidence": 0, "suggested_name": "example",
+            "document_url": "https://api.example.com/", "transport": "http",
+            "auth": [{ "kind": "http-basic", "label": "user name and password" }, { "kind": "oauth2", "label": "" }],
+            "warnings": ["https://api.example.com/ answered 401\u{1b}[2J"]
+        }] });
+        insta::assert_snapshot!(render_detections(&answer, Style::default()), @r"
+        kind        unknown
+        confidence  0%
+        name        example
+        document    https://api.example.com/
+        auth        http-basic (user name and password), oauth2
+        transport   http
+        warning: https://api.example.com/ answered 401
+        ");
+    }
+
+    #[test]
     fn a_source_is_shown() {
         insta::assert_snapshot!(render_detail(&source(), Style::default()), @r"
         name         github
@@ -502,20 +557,6 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_a_url_or_a_file() {
-        assert_eq!(input_body("https://x.y/z").unwrap()["url"], "https://x.y/z");
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("api.yaml");
-        std::fs::write(&file, "openapi: 3").unwrap();
-        let body = input_body(file.to_str().unwrap()).unwrap();
-        assert_eq!(body["document"], json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" }));
-        let failure = input_body("api.github.com/x").unwrap_err();
-        assert_eq!(failure.hints, ["for a URL, say https://api.github.com/x"]);
-        assert!(input_body("missing").unwrap_err().hints.is_empty());
-        assert!(input_body(directory.path().to_str().unwrap()).unwrap_err().message.contains("directory"));
-    }
-
-    #[test]
     fn a_request_says_what_was_given() {
         let arguments = AddArguments {
             input: Some("https://x".into()),
@@ -525,6 +566,7 @@ mod tests {
             name: Some("n".into()),
             kind: None,
             settings: vec!["base_url=https://y".into(), "limits.rate=3".into()],
+            root: None,
             allow_host: vec!["localhost:1".into()],
             allow_origin: vec![],
             trusted: true,

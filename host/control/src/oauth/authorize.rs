@@ -3,21 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use executor_store::{ConnectionName, Digest, SecretId, SourceRow};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use url::Url;
-use utoipa::ToSchema;
 
 use super::answer::{Refusal, shown};
+use super::authorization::{
+    AuthorizationView, BeginAuthorization, Callback, FinishAuthorization, OauthChoices,
+};
 use super::config::OauthConfig;
 use super::discover::Discovered;
 use super::exchange::{KnownClient, refused};
-use super::grant::{Client, Endpoints, Flow, Grant, Tokens};
+use super::grant::{Client, Flow, Grant, Tokens};
 use super::pending::{Entry, LIFETIME_MS, Open};
+use super::reply::{check_issuer, pasted};
+use super::request::{RESERVED, authorization_url, redirect, secret_text};
 use crate::auth::AuthMethod;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
@@ -26,162 +25,6 @@ use crate::control::Control;
 use crate::policies::random;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
-
-/// Parameters that are the host's own.
-const RESERVED: [&str; 9] = [
-    "client_id",
-    "client_secret",
-    "code_challenge",
-    "code_challenge_method",
-    "redirect_uri",
-    "resource",
-    "response_type",
-    "scope",
-    "state",
-];
-
-/// Servers that give a refresh token only where they are asked in a way of
-/// their own.
-const OFFLINE_PARAMETERS: [(&str, &[(&str, &str)]); 1] =
-    [("accounts.google.com", &[("access_type", "offline"), ("prompt", "consent")])];
-
-/// What a person chooses of OAuth; the rest is found out.
-#[derive(Clone, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OauthChoices {
-    /// The flow; by default the first that the source offers.
-    pub flow: Option<Flow>,
-    /// An application that the person registered.
-    pub client_id: Option<String>,
-    /// Its secret, where it has one.
-    pub client_secret: Option<String>,
-    /// Where a document describes executor as a client, for servers that take
-    /// one (an https URL).
-    pub client_metadata_url: Option<String>,
-    /// The scopes; by default those that the source's tools name.
-    pub scopes: Option<Vec<String>>,
-    /// Where the answer goes; by default the daemon itself. One that the
-    /// browser can't reach is for pasting.
-    pub redirect_uri: Option<String>,
-    /// More parameters of the authorization request, such as `audience`.
-    pub parameters: BTreeMap<String, String>,
-}
-
-/// An authorization to begin.
-#[derive(Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BeginAuthorization {
-    /// The source.
-    pub source: String,
-    /// The connection's name; `default` by default.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// The auth methods, one of them by OAuth; the only one by default.
-    #[serde(default)]
-    pub methods: Option<Vec<String>>,
-    /// Values of the other methods.
-    #[serde(default)]
-    pub variables: BTreeMap<String, String>,
-    /// Whether the connection exists, and is authorized anew as it is pinned.
-    #[serde(default)]
-    pub again: bool,
-    /// What is chosen of OAuth.
-    #[serde(default)]
-    pub oauth: OauthChoices,
-}
-
-/// What a person brought back from the authorization server.
-#[derive(Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FinishAuthorization {
-    /// The address that the browser ended at, or the code in it.
-    pub address: String,
-}
-
-/// What an authorization server sends the browser back with.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct Callback {
-    /// Which authorization it is about.
-    pub state: String,
-    /// The code, where the person consented.
-    pub code: Option<String>,
-    /// Why there is none.
-    pub error: Option<String>,
-    /// The same in words.
-    pub error_description: Option<String>,
-    /// Who sends it (RFC 9207).
-    pub iss: Option<String>,
-}
-
-/// How an authorization stands.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct AuthorizationView {
-    /// Its id.
-    pub id: String,
-    /// The source.
-    pub source: String,
-    /// The connection's name.
-    pub name: String,
-    /// `waiting`, `connected` or `failed`.
-    pub status: &'static str,
-    /// The flow.
-    pub flow: Flow,
-    /// The endpoints that the connection is pinned to.
-    pub endpoints: Endpoints,
-    /// The origins that its tokens may travel to.
-    pub origins: Vec<String>,
-    /// The scopes that are asked for.
-    pub scopes: Vec<String>,
-    /// As which client.
-    pub client_id: String,
-    /// The page on which a person consents.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// The code that a person enters there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_code: Option<String>,
-    /// When it is good no more.
-    pub expires_at: String,
-    /// The connection, once there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connection: Option<ConnectionView>,
-    /// Why there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<AuthorizationError>,
-}
-
-/// Why an authorization failed.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct AuthorizationError {
-    /// A stable code.
-    pub code: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-impl AuthorizationView {
-    pub(super) fn is_waiting(&self) -> bool {
-        self.status == "waiting"
-    }
-
-    pub(super) fn connected(&mut self, connection: ConnectionView) {
-        self.status = "connected";
-        self.connection = Some(connection);
-    }
-
-    pub(super) fn fail(&mut self, problem: &Problem) {
-        self.status = "failed";
-        self.error = Some(AuthorizationError {
-            code: problem.code.clone(),
-            message: problem.message.clone(),
-            hint: problem.hint.clone(),
-        });
-    }
-}
 
 /// A connection that is to be.
 #[derive(Clone)]
@@ -522,7 +365,7 @@ impl Workspace {
         });
         let action = if draft.again { "connection.authorize" } else { "connection.add" };
         self.record(caller, action, what).await?;
-        Ok(view)
+        Ok(self.indexed_with(caller, view).await)
     }
 
     pub(crate) fn secret_id(&self) -> SecretId {
@@ -543,16 +386,6 @@ impl Control {
         let place = self.workspace(&caller, &workspace)?;
         place.answered(&id, caller, open, callback).await
     }
-}
-
-/// Where an answer goes: to the daemon, unless the person says otherwise.
-fn redirect(base: &str, chosen: Option<&str>) -> Result<String, Problem> {
-    let Some(chosen) = chosen else { return Ok(format!("{base}/oauth/callback")) };
-    let url = Url::parse(chosen).map_err(|error| Problem::invalid(format!("the redirect URI: {error}")))?;
-    if url.fragment().is_some() {
-        return Err(Problem::invalid("a redirect URI has no fragment (RFC 6749, section 3.1.2)"));
-    }
-    Ok(chosen.to_owned())
 }
 
 fn chosen_flow(config: &OauthConfig, chosen: Option<Flow>, method: &str) -> Result<Flow, Problem> {
@@ -595,170 +428,4 @@ fn check_pkce(config: &OauthConfig, found: &Discovered, flow: Flow) -> Result<()
         .hint("a code could be stolen on its way; a token that you have can be given with --set token=-"));
     }
     Ok(())
-}
-
-/// RFC 9207: an answer of another server is not taken for this one's.
-fn check_issuer(endpoints: &Endpoints, required: bool, given: Option<&str>) -> Result<(), Problem> {
-    let mixed = |message: String| {
-        Problem::new(ProblemKind::Unprocessable, "authorization-refused", message)
-            .hint("begin again; where it happens again, somebody is between you and the server")
-    };
-    match (given, endpoints.issuer.as_deref()) {
-        (Some(given), Some(issuer)) if given != issuer => {
-            Err(mixed(format!("the answer is of {}, and {issuer} was asked", shown(given))))
-        }
-        (None, _) if required => Err(mixed("the answer does not say which server it is of".into())),
-        _ => Ok(()),
-    }
-}
-
-fn authorization_url(
-    grant: &Grant,
-    redirect: &str,
-    state: &str,
-    verifier: &str,
-    choices: &OauthChoices,
-) -> Result<String, Problem> {
-    let endpoint = grant.endpoints.authorization.as_deref().unwrap_or_default();
-    let mut url = Url::parse(endpoint).map_err(|error| Problem::internal(error.to_string()))?;
-    url.set_fragment(None);
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
-    {
-        let mut query = url.query_pairs_mut();
-        query
-            .append_pair("response_type", "code")
-            .append_pair("client_id", &grant.client.id)
-            .append_pair("redirect_uri", redirect)
-            .append_pair("state", state)
-            .append_pair("code_challenge", &challenge)
-            .append_pair("code_challenge_method", "S256");
-        if !grant.scopes.is_empty() {
-            query.append_pair("scope", &grant.scopes.join(" "));
-        }
-        if let Some(resource) = &grant.resource {
-            query.append_pair("resource", resource);
-        }
-        let known = OFFLINE_PARAMETERS.iter().filter(|(server, _)| *server == host);
-        for (name, value) in known.flat_map(|(_, parameters)| parameters.iter()) {
-            if !choices.parameters.contains_key(*name) {
-                query.append_pair(name, value);
-            }
-        }
-        for (name, value) in &choices.parameters {
-            query.append_pair(name, value);
-        }
-    }
-    Ok(url.to_string())
-}
-
-/// 256 bits, in the characters that a code verifier may have (RFC 7636,
-/// section 4.1).
-fn secret_text() -> String {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).expect("the operating system gives randomness");
-    URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// What a person pasted: a whole address, its query, or the code alone.
-fn pasted(text: &str) -> Result<Callback, Problem> {
-    let text = text.trim();
-    let query = match Url::parse(text) {
-        Ok(url) => url.query().unwrap_or_default().to_owned(),
-        Err(_) if text.contains('=') => text.trim_start_matches('?').to_owned(),
-        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            return Ok(Callback { code: Some(text.to_owned()), ..Callback::default() });
-        }
-        Err(_) => String::new(),
-    };
-    let mut callback = Callback::default();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        let value = value.into_owned();
-        match name.as_ref() {
-            "state" => callback.state = value,
-            "code" => callback.code = Some(value),
-            "error" => callback.error = Some(value),
-            "error_description" => callback.error_description = Some(value),
-            "iss" => callback.iss = Some(value),
-            _ => {}
-        }
-    }
-    if callback.code.is_none() && callback.error.is_none() {
-        return Err(Problem::invalid("this holds no code")
-            .hint("copy the whole address at which the browser ended; it has `code=` in it"));
-    }
-    Ok(callback)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check_pasted(text: &str, expect: &str) {
-        let found = match pasted(text) {
-            Ok(callback) => {
-                format!("{} {:?} {:?} {:?}", callback.state, callback.code, callback.error, callback.iss)
-            }
-            Err(problem) => problem.message,
-        };
-        assert_eq!(found, expect, "{text}");
-    }
-
-    #[test]
-    fn a_person_pastes_what_they_have() {
-        check_pasted(
-            " http://127.0.0.1:1/oauth/callback?code=a%2Fb&state=s&iss=https%3A%2F%2Fas ",
-            r#"s Some("a/b") None Some("https://as")"#,
-        );
-        check_pasted("?code=c&state=s", r#"s Some("c") None None"#);
-        check_pasted("4/0Ab_cd", r#" Some("4/0Ab_cd") None None"#);
-        check_pasted("http://x/?error=access_denied&state=s", r#"s None Some("access_denied") None"#);
-        check_pasted("http://x/", "this holds no code");
-        check_pasted("", "this holds no code");
-        check_pasted("two words", "this holds no code");
-    }
-
-    fn endpoints(issuer: Option<&str>) -> Endpoints {
-        Endpoints { issuer: issuer.map(str::to_owned), ..Endpoints::default() }
-    }
-
-    #[test]
-    fn an_answer_of_another_server_is_refused() {
-        let own = endpoints(Some("https://as"));
-        assert!(check_issuer(&own, true, Some("https://as")).is_ok());
-        assert!(check_issuer(&own, false, None).is_ok());
-        assert!(check_issuer(&own, true, None).is_err());
-        assert!(check_issuer(&own, false, Some("https://evil")).is_err());
-        assert!(check_issuer(&endpoints(None), false, Some("https://as")).is_ok());
-    }
-
-    #[test]
-    fn a_request_says_what_the_specifications_want() {
-        let grant = Grant {
-            method: "m".into(),
-            flow: Flow::AuthorizationCode,
-            endpoints: Endpoints {
-                authorization: Some("https://accounts.google.com/auth?x=1#f".into()),
-                ..Endpoints::default()
-            },
-            client: Client { id: "c d".into(), auth: super::super::grant::ClientAuth::None, secret: None },
-            resource: Some("https://api/mcp".into()),
-            scopes: vec!["a".into(), "b".into()],
-            tokens: SecretId::new(1, [0; 16]),
-        };
-        let choices = OauthChoices {
-            parameters: BTreeMap::from([("prompt".to_owned(), "none".to_owned())]),
-            ..OauthChoices::default()
-        };
-        // The verifier and challenge of RFC 7636, appendix B.
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let url = authorization_url(&grant, "http://127.0.0.1:1/oauth/callback", "s", verifier, &choices);
-        assert_eq!(
-            url.unwrap(),
-            "https://accounts.google.com/auth?x=1&response_type=code&client_id=c+d\
-             &redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Foauth%2Fcallback&state=s\
-             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256\
-             &scope=a+b&resource=https%3A%2F%2Fapi%2Fmcp&access_type=offline&prompt=none"
-        );
-    }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{fields, shown};
-use super::authorize::OauthChoices;
+use super::authorization::OauthChoices;
 use super::discover::Discovered;
 use super::exchange::{KnownClient, Servers};
 use super::grant::{ClientAuth, Flow};

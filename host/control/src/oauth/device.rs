@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::answer::{Refusal, shown, understood};
-use super::authorize::{AuthorizationView, Draft};
+use super::authorization::AuthorizationView;
+use super::authorize::Draft;
 use super::exchange::refused;
 use super::grant::Tokens;
 use super::pending::LIFETIME_MS;

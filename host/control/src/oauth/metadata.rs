@@ -15,7 +15,6 @@ pub(super) struct ServerMetadata {
     pub(super) revocation_endpoint: Option<String>,
     pub(super) registration_endpoint: Option<String>,
     pub(super) scopes_supported: Vec<String>,
-    pub(super) grant_types_supported: Option<Vec<String>>,
     pub(super) code_challenge_methods_supported: Option<Vec<String>>,
     pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
     pub(super) client_id_metadata_document_supported: bool,

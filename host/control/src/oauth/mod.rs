@@ -6,6 +6,7 @@
 //! came of it, sealed, and replaced by each refresh.
 
 mod answer;
+mod authorization;
 mod authorize;
 mod client;
 mod config;
@@ -17,9 +18,11 @@ mod fresh;
 mod grant;
 mod metadata;
 mod pending;
+mod reply;
+mod request;
 mod scopes;
 
-pub use authorize::{
+pub use authorization::{
     AuthorizationError, AuthorizationView, BeginAuthorization, Callback, FinishAuthorization, OauthChoices,
 };
 pub(crate) use config::OauthConfig;

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use executor_store::Digest;
 use tokio::task::AbortHandle;
 
-use super::authorize::{AuthorizationView, Draft};
+use super::authorization::AuthorizationView;
+use super::authorize::Draft;
 use crate::caller::Caller;
 use crate::connections::ConnectionView;
 use crate::problem::{Problem, ProblemKind};

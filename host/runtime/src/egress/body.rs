@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use bytes::Bytes;
 use executor_telemetry::metrics::OriginMetrics;
 use futures::TryStreamExt as _;
 use http::HeaderMap;
@@ -46,10 +47,23 @@ pub(crate) struct Body {
     received: u64,
     /// Whether the request changes nothing, so that it may be made again.
     safe: bool,
-    metrics: Arc<OriginMetrics>,
+    /// None: nothing comes over the wire.
+    metrics: Option<Arc<OriginMetrics>>,
 }
 
 impl Body {
+    /// What is at hand already.
+    pub(super) fn of(bytes: Bytes) -> Self {
+        Self {
+            reader: Some(Box::pin(io::Cursor::new(bytes))),
+            redactor: Redactor::default(),
+            ready: Vec::new(),
+            received: 0,
+            safe: true,
+            metrics: None,
+        }
+    }
+
     pub(crate) fn new(
         headers: &mut HeaderMap,
         incoming: Incoming,
@@ -75,6 +89,7 @@ impl Body {
         if unpacked || redactor.may_change() {
             headers.remove(CONTENT_LENGTH);
         }
+        let metrics = Some(metrics);
         Self { reader: Some(reader), redactor, ready: Vec::new(), received: 0, safe, metrics }
     }
 
@@ -117,7 +132,9 @@ impl Body {
             .map_err(|_| BodyError::Idle { safe })?
             .map_err(|source| BodyError::Truncated { source, safe })?;
         self.received += count as u64;
-        self.metrics.received(count);
+        if let Some(metrics) = &self.metrics {
+            metrics.received(count);
+        }
         if self.received > BODY_BYTES {
             return Err(BodyError::TooLarge);
         }

@@ -10,6 +10,7 @@ mod address;
 mod body;
 mod connect;
 mod credential;
+mod files;
 mod origin;
 mod place;
 mod redact;
@@ -24,7 +25,9 @@ use bytes::Bytes;
 use executor_telemetry::Span;
 use executor_telemetry::metrics::{OriginMetrics, metrics};
 use executor_telemetry::spans::names;
-use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE,
+};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
@@ -34,6 +37,7 @@ use url::Url;
 pub(crate) use body::{Body, BodyError, IDLE_TIMEOUT};
 use connect::{ConnectError, Connector};
 pub use credential::{Credential, CredentialMethod, Location, Placement, Renewal, Secret};
+pub use files::DocumentFiles;
 pub use origin::{HostPort, Origin, OriginError};
 use place::Sealing;
 use redact::Redactor;
@@ -45,6 +49,9 @@ const HEADERS_TIMEOUT: Duration = Duration::from_secs(110);
 
 /// Time for a whole document.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Time for the first bytes of a stream of events.
+const STREAM_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes of a URL, before a credential is placed into it.
 const URL_BYTES: usize = 32 * 1024;
@@ -179,6 +186,9 @@ impl Egress {
         let method = Method::from_bytes(outgoing.method.as_bytes()).map_err(|_| {
             EgressError::new("invalid-request", format!("{:?} is not a method", outgoing.method))
         })?;
+        if let Some(answer) = scope.files.as_ref().and_then(|files| files.answer(&method, &url)) {
+            return answer;
+        }
         let origin = scope.admit(&url, &method)?;
         describe(span, &method, &url);
         let headers = checked_headers(&outgoing.headers)?;
@@ -246,7 +256,7 @@ impl Egress {
     }
 
     /// Sends a request of the host's own and reads its answer as far as
-    /// `limit` bytes.
+    /// `limit` bytes; of a stream of events its first bytes.
     ///
     /// # Errors
     /// As [`Self::fetch`], and when the whole takes longer than `timeout`.
@@ -260,7 +270,13 @@ impl Egress {
         let safe = matches!(outgoing.method.as_str(), "GET" | "HEAD" | "OPTIONS");
         let whole = async {
             let mut answer = self.send(scope, outgoing).await?;
-            let body = answer.body.read_all(limit).await.map_err(body_error)?;
+            let body = if is_stream(&answer.headers) {
+                // It may stay open for as long as somebody listens.
+                let begun = answer.body.read(limit, STREAM_WAIT).await.map_err(body_error)?;
+                begun.unwrap_or_default()
+            } else {
+                answer.body.read_all(limit).await.map_err(body_error)?
+            };
             Ok((answer, body))
         };
         let slow = |_| EgressError {
@@ -359,6 +375,12 @@ impl<'a> Sending<'a> {
             record.challenge = result.as_ref().ok().and_then(challenge);
         }
     }
+}
+
+/// Whether an answer is a stream of events.
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
 /// What an upstream says that it wants instead (RFC 9110, section 11.6.1).

@@ -7,7 +7,7 @@ use executor_telemetry::Place;
 use http::Method;
 use url::Url;
 
-use super::{Credential, EgressError, HostPort, Location, Origin, Outgoing};
+use super::{Credential, DocumentFiles, EgressError, HostPort, Location, Origin, Outgoing};
 
 /// Requests that one call may make.
 const REQUESTS: usize = 1_000;
@@ -89,6 +89,9 @@ pub struct Scope {
     pub capture: Capture,
     /// Hears of requests.
     pub observer: Option<Observer>,
+    /// What is read of the document that is indexed, where that is several
+    /// files: no request leaves for them.
+    pub files: Option<Arc<DocumentFiles>>,
     /// Where the spans of requests go.
     pub trace: Place,
     state: Arc<ScopeState>,

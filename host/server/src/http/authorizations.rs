@@ -11,10 +11,11 @@ use executor_control::{AuthorizationView, BeginAuthorization, Callback, FinishAu
 
 use super::decode::{Json, Segments, Who};
 use super::encode::{Answer, created, nothing, ok};
+use super::handoffs::connected;
 use super::route::Need;
 use super::sign_in::again;
 use super::{App, Route};
-use crate::pages::{Html, page};
+use crate::pages::Html;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -78,15 +79,7 @@ async fn cancel(
 async fn callback(State(app): State<Arc<App>>, query: Result<Query<Callback>, QueryRejection>) -> Response {
     let callback = query.map(|Query(callback)| callback).unwrap_or_default();
     match app.control.authorization_callback(callback).await {
-        Ok(connection) => {
-            let body = Html::new()
-                .raw("<p>")
-                .text(&connection.source)
-                .raw(" is connected as <b>")
-                .text(&connection.name)
-                .raw("</b>. You can close this page.</p>");
-            page(StatusCode::OK, "Connected", body)
-        }
+        Ok(connection) => connected(&connection),
         Err(problem) => failed(problem),
     }
 }

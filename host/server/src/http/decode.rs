@@ -22,7 +22,7 @@ pub(super) const BODY_LIMIT_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes of a body that anybody may send.
 const SMALL_BODY_LIMIT_BYTES: usize = 16 * 1024;
 /// Bytes of a body that carries a document or a component.
-pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 64 * 1024 * 1024;
+pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 96 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -176,6 +176,23 @@ impl<T: DeserializeOwned + Send, const LIMIT: usize> FromRequest<Arc<App>> for C
         let Who(caller) = Who::from_request_parts(&mut parts, app).await?;
         let once = Once::new(&caller, &key, &[place.as_bytes(), &bytes], app.control.now_ms())?;
         Ok(Self(value, Some(once)))
+    }
+}
+
+/// A JSON body that may carry a document, or none, which says nothing.
+pub(super) struct Optional<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for Optional<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, LARGE_BODY_LIMIT_BYTES).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Self(T::default()));
+        }
+        check_media_type(&parts.headers)?;
+        parse(&bytes).map(Self)
     }
 }
 

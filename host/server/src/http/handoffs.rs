@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use executor_control::{
-    AskHandoff, AuthorizationView, Capability, Fulfilled, HandoffForm, HandoffView, Problem,
+    AskHandoff, AuthorizationView, Capability, ConnectionView, Fulfilled, HandoffForm, HandoffView, Problem,
 };
 
 use super::decode::{Json, Segments, Small, Who};
@@ -59,15 +59,7 @@ async fn fulfil(
 ) -> Response {
     match app.control.fulfil_handoff(&secret, &app.public, variables).await {
         Ok(Fulfilled::Authorize(begun)) => page(StatusCode::OK, TITLE, onward(&begun)),
-        Ok(Fulfilled::Connected(connection)) => {
-            let body = Html::new()
-                .raw("<p>")
-                .text(&connection.source)
-                .raw(" is connected as <b>")
-                .text(&connection.name)
-                .raw("</b>. You can close this page.</p>");
-            page(StatusCode::OK, "Connected", body)
-        }
+        Ok(Fulfilled::Connected(connection)) => connected(&connection),
         Err(problem) => match app.control.handoff(&secret) {
             Ok(form) => {
                 let body = asked(&form, &secret, Some(&problem.message));
@@ -76,6 +68,17 @@ async fn fulfil(
             Err(problem) => closed(problem),
         },
     }
+}
+
+/// The page at which a person is done.
+pub(super) fn connected(connection: &ConnectionView) -> Response {
+    let body = Html::new()
+        .raw("<p>")
+        .text(&connection.source)
+        .raw(" is connected as <b>")
+        .text(&connection.name)
+        .raw("</b>. You can close this page.</p>");
+    page(StatusCode::OK, "Connected", body)
 }
 
 /// Where the person goes on: a link, since a form may lead to no other site.

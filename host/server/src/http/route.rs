@@ -44,7 +44,8 @@ pub(crate) struct Route {
     handler: Box<dyn FnOnce(MethodFilter) -> MethodRouter<Arc<App>> + Send + Sync>,
     summary: &'static str,
     parameters: Vec<Parameter>,
-    body: Option<RefOr<Schema>>,
+    /// Its body, and whether there must be one.
+    body: Option<(RefOr<Schema>, Required)>,
     answers: Vec<(StatusCode, Answered)>,
     schemas: Schemas,
     once: bool,
@@ -119,7 +120,13 @@ impl Route {
 
     /// What it takes as its JSON body.
     pub(crate) fn takes<B: ToSchema>(mut self) -> Self {
-        self.body = Some(self.named::<B>());
+        self.body = Some((self.named::<B>(), Required::True));
+        self
+    }
+
+    /// What it takes as its JSON body, where there is one.
+    pub(crate) fn may_take<B: ToSchema>(mut self) -> Self {
+        self.body = Some((self.named::<B>(), Required::False));
         self
     }
 
@@ -223,10 +230,10 @@ impl Route {
                     .schema(Some(text)),
             );
         }
-        if let Some(body) = self.body {
+        if let Some((body, required)) = self.body {
             let content = ContentBuilder::new().schema(Some(body)).build();
             let body = RequestBodyBuilder::new().content("application/json", content);
-            operation = operation.request_body(Some(body.required(Some(Required::True)).build()));
+            operation = operation.request_body(Some(body.required(Some(required)).build()));
         }
         // A page says what was wrong on a page, where the handler was reached.
         let page = self.answers.iter().any(|(_, answered)| matches!(answered, Answered::Other(HTML)));

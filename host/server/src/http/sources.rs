@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use executor_control::{
-    AddSource, Capability, DefinitionView, DetectionView, PageQuery, SourceAdded, SourceDetail, SourceInput,
-    SourceInspection, SourceRefreshed, SourceView,
+    AddSource, Capability, DefinitionView, DetectionView, DocumentQuery, PageQuery, RefreshSource,
+    ReviewTools, SourceAdded, SourceDetail, SourceInput, SourceInspection, SourceRefreshed, SourceView,
+    ToolsReviewed, UnreviewedTool,
 };
 
-use super::decode::{Creation, Json, LargeCreation, LargeJson, Nothing, Parameters, Segments, Who};
+use super::decode::{Creation, Json, LargeCreation, LargeJson, Optional, Parameters, Segments, Who};
 use super::encode::{Answer, download, items, nothing, ok};
 use super::route::Need;
 use super::{App, Route, stream};
@@ -38,10 +39,26 @@ pub(super) fn routes() -> Vec<Route> {
         .gives_nothing(),
         Route::post(
             "/v1/workspaces/{workspace}/sources/{source}/refresh",
-            "Fetch a source's document again",
+            "Fetch a source's document again, or give the newer file",
             refresh,
         )
+        .may_take::<RefreshSource>()
         .gives::<SourceRefreshed>(StatusCode::OK),
+        Route::get(
+            "/v1/workspaces/{workspace}/sources/{source}/review",
+            "The writes that a refresh brought and nobody has seen",
+            unreviewed,
+        )
+        .needs(Need::Capability(Capability::Read))
+        .query::<PageQuery>()
+        .gives_page::<UnreviewedTool>(),
+        Route::post(
+            "/v1/workspaces/{workspace}/sources/{source}/review",
+            "Say that a person has seen them",
+            review,
+        )
+        .takes::<ReviewTools>()
+        .gives::<ToolsReviewed>(StatusCode::OK),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/inspection",
             "All that a source was made of",
@@ -56,6 +73,7 @@ pub(super) fn routes() -> Vec<Route> {
             document,
         )
         .needs(Need::Capability(Capability::Read))
+        .query::<DocumentQuery>()
         .gives_other("application/octet-stream"),
         Route::get(
             "/v1/workspaces/{workspace}/sources/{source}/definitions",
@@ -111,11 +129,29 @@ async fn refresh(
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
     headers: HeaderMap,
-    _: Nothing,
+    Optional(request): Optional<RefreshSource>,
 ) -> Answer {
     let workspace = app.control.workspace(&caller, &workspace)?;
-    let work = |progress| async move { workspace.refresh_source(&caller, &source, progress).await };
+    let work = |progress| async move { workspace.refresh_source(&caller, &source, request, progress).await };
     stream::answer(&headers, StatusCode::OK, work).await
+}
+
+async fn unreviewed(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<PageQuery>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.unreviewed_tools(&source, &query)?)
+}
+
+async fn review(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Segments((workspace, source)): Segments<(String, String)>,
+    Json(request): Json<ReviewTools>,
+) -> Answer {
+    ok(&app.control.workspace(&caller, &workspace)?.review_tools(&caller, &source, request).await?)
 }
 
 async fn remove(
@@ -140,8 +176,9 @@ async fn document(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Segments((workspace, source)): Segments<(String, String)>,
+    Parameters(query): Parameters<DocumentQuery>,
 ) -> Answer {
-    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source)?;
+    let (media_type, bytes) = app.control.workspace(&caller, &workspace)?.source_document(&source, &query)?;
     Ok(download(&media_type, bytes))
 }
 

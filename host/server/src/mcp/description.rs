@@ -57,6 +57,7 @@ mod tests {
             created_at: String::new(),
             refreshed_at: String::new(),
             connections: 0,
+            unreviewed: 0,
         }
     }
 

@@ -120,8 +120,13 @@ fn read_call(row: &mut Columns<'_, '_>) -> std::result::Result<CallRow, Fault> {
     })
 }
 
-/// Records a call; one without an outcome may be recorded anew.
-pub(super) fn put_intent(connection: &Connection, row: &CallRow) -> std::result::Result<(), Fault> {
+/// Records a call; one without an outcome may be recorded anew. A write that may
+/// have left is replaced by an outcome alone, or by a pause.
+pub(super) fn put_intent(
+    connection: &Connection,
+    row: &CallRow,
+    pause: bool,
+) -> std::result::Result<(), Fault> {
     let sql = "INSERT INTO calls (execution, scope, ordinal, root, path, args, options, write,
         idempotent, intent_ms, outcome, outcome_ms, delivery)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
@@ -130,7 +135,7 @@ pub(super) fn put_intent(connection: &Connection, row: &CallRow) -> std::result:
         idempotent = excluded.idempotent, intent_ms = excluded.intent_ms,
         outcome = excluded.outcome, outcome_ms = excluded.outcome_ms,
         delivery = excluded.delivery WHERE calls.outcome IS NULL
-        AND (calls.intent_ms = 0 OR calls.idempotent OR excluded.outcome IS NOT NULL)";
+        AND (?14 OR calls.intent_ms = 0 OR calls.idempotent OR excluded.outcome IS NOT NULL)";
     let params = params![
         row.id,
         bits(row.scope),
@@ -145,6 +150,7 @@ pub(super) fn put_intent(connection: &Connection, row: &CallRow) -> std::result:
         row.outcome,
         row.outcome_ms,
         row.delivery.map(bits),
+        pause,
     ];
     if sql::execute(connection, sql, params)? == 1 {
         return Ok(());

@@ -192,6 +192,8 @@ async fn a_journal_comes_back_in_order_and_an_outcome_is_never_replaced() {
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
     let error = executions.commit(vec![Change::Intent(call(1, 0, 1))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
+    let error = executions.commit(vec![Change::Pause(call(1, 0, 1))]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
     let error = executions.commit(vec![outcome(2, "{}")]).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     let journal = executions.journal(&id(1)).unwrap();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{AuthMethodRow, ComponentRow, ConnectionRow, SourceRow};
+use super::{AuthMethodRow, ComponentRow, ConnectionRow, SourceRow, Unreviewed};
 use crate::error::Result;
 use crate::names::SourceName;
 
@@ -21,6 +21,7 @@ pub(super) struct Rows {
     pub(super) components: HashMap<String, Arc<ComponentRow>>,
     pub(super) connections: HashMap<SourceName, Arc<Vec<ConnectionRow>>>,
     pub(super) auth_methods: HashMap<SourceName, Arc<Vec<AuthMethodRow>>>,
+    pub(super) unreviewed: HashMap<SourceName, Arc<Unreviewed>>,
 }
 
 #[derive(Debug, Default)]

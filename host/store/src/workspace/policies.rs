@@ -18,7 +18,7 @@ pub struct PolicyRow {
     pub level: String,
     /// The connection that it is for, as `source/name`.
     pub connection: Option<String>,
-    /// Its place within the level; of two with one place the older is first.
+    /// Its place within the level, from 0.
     pub position: i64,
     /// The tools that it is about.
     pub pattern: String,
@@ -35,12 +35,19 @@ pub struct PolicyRow {
 }
 
 impl Workspace {
-    /// Adds a rule, or replaces the one that has its id; once under a key.
+    /// Adds a rule at its place, or the nearest there is, or replaces the one
+    /// that has its id; once under a key. Returns its place: those from there
+    /// on are one further down.
     ///
     /// # Errors
     /// The database could not be written.
-    pub async fn put_policy(&self, row: PolicyRow, once: Option<Once>) -> Result<()> {
+    pub async fn put_policy(&self, row: PolicyRow, once: Option<Once>) -> Result<i64> {
         self.write("adding a policy", move |connection| {
+            let sql = "SELECT id FROM policies WHERE level = ?1 AND id <> ?2 ORDER BY position, id";
+            let mut ids: Vec<PolicyId> =
+                sql::all(connection, sql, params![row.level, row.id], |row| row.get())?;
+            let place = usize::try_from(row.position).unwrap_or(0).min(ids.len());
+            ids.insert(place, row.id.clone());
             let sql = "INSERT OR REPLACE INTO policies (id, level, connection, position, pattern,
                 action, tool_digest, note, created_by, created_ms)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -57,7 +64,12 @@ impl Workspace {
                 row.created_ms
             ];
             sql::execute(connection, sql, params)?;
-            once::put(connection, once.as_ref(), row.id.as_str())
+            let sql = "UPDATE policies SET position = ?2 WHERE id = ?1 AND position <> ?2";
+            for (id, position) in ids.iter().zip(0_i64..) {
+                sql::execute(connection, sql, params![id, position])?;
+            }
+            once::put(connection, once.as_ref(), row.id.as_str())?;
+            Ok(i64::try_from(place).unwrap_or(i64::MAX))
         })
         .await
     }

@@ -4,14 +4,33 @@ use crate::database::Plan;
 use crate::once;
 use crate::writer::SyncPolicy;
 
-pub(super) const PLAN: Plan =
-    Plan { steps: &[FORMAT_1, once::TABLE, OAUTH, COMMANDS], page_bytes: 8192, sync: SyncPolicy::Always };
+pub(super) const PLAN: Plan = Plan { steps: STEPS, page_bytes: 8192, sync: SyncPolicy::Always };
+
+const STEPS: &[&str] = &[FORMAT_1, once::TABLE, OAUTH, COMMANDS, UNREVIEWED, FILES];
 
 /// What a person authorized a connection for.
 const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
 
 /// What a source that is a program of this machine runs.
 const COMMANDS: &str = "ALTER TABLE sources ADD COLUMN command TEXT;";
+
+/// The writes that a refresh brought, until a person has seen them. A source
+/// that never had tools, since it wants a sign-in first, gets its first ones by
+/// a refresh too.
+const UNREVIEWED: &str = "ALTER TABLE sources ADD COLUMN had_tools INTEGER NOT NULL DEFAULT 0;
+UPDATE sources SET had_tools = tool_count > 0;
+CREATE TABLE unreviewed (
+    source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    changed INTEGER NOT NULL,
+    request_before TEXT,
+    since_ms INTEGER NOT NULL,
+    UNIQUE (source, name)
+) STRICT;";
+
+/// The files that a source's document is, where it is several.
+const FILES: &str = "ALTER TABLE sources ADD COLUMN files TEXT NOT NULL DEFAULT '[]';";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

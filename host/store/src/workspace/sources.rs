@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::{Staged, Workspace, tools};
+use super::{Staged, Workspace, reviews, tools};
 use crate::digest::Digest;
 use crate::error::{Fault, Result};
 use crate::names::SourceName;
@@ -32,6 +32,9 @@ pub struct SourceRow {
     pub settings: String,
     /// The document that it was indexed from, a blob.
     pub document: Option<Digest>,
+    /// Where that document is several files: their paths and blobs, the
+    /// document's own first.
+    pub files: Vec<(String, Digest)>,
     /// Where that document came from.
     pub document_url: Option<String>,
     /// That document's media type.
@@ -58,7 +61,8 @@ pub struct SourceRow {
 
 impl Workspace {
     /// Adds a source with all that its index staged, or puts these in the
-    /// place of what the source of that name had; its connections stay. A
+    /// place of what the source of that name had; its connections stay, and
+    /// the writes that it did not have are [unreviewed](Self::unreviewed). A
     /// reader sees the old or the new source, never a part of either.
     ///
     /// # Errors
@@ -66,9 +70,13 @@ impl Workspace {
     /// error the old source is as it was.
     pub async fn replace_source(&self, row: SourceRow, staged: Staged, once: Option<Once>) -> Result<()> {
         self.write("replacing a source", move |connection| {
+            let before = reviews::before(connection, &row.name)?;
             let id = put(connection, &row)?;
             tools::clear(connection, id)?;
             tools::put(connection, id, &staged)?;
+            if let Some(before) = before {
+                reviews::put(connection, id, &before, &staged, row.refreshed_ms)?;
+            }
             once::put(connection, once.as_ref(), row.name.as_str())
         })
         .await
@@ -82,7 +90,7 @@ impl Workspace {
         self.read("listing sources", |connection| {
             let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                 document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                warning_count, meta, created_ms, refreshed_ms, command FROM sources ORDER BY name";
+                warning_count, meta, created_ms, refreshed_ms, command, files FROM sources ORDER BY name";
             sql::all(connection, sql, [], read_row)
         })
     }
@@ -96,7 +104,7 @@ impl Workspace {
             self.read("reading a source", |connection| {
                 let sql = "SELECT name, kind, adapter, adapter_digest, title, version, config, settings,
                     document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-                    warning_count, meta, created_ms, refreshed_ms, command FROM sources WHERE name = ?1";
+                    warning_count, meta, created_ms, refreshed_ms, command, files FROM sources WHERE name = ?1";
                 sql::first(connection, sql, [name], read_row)
             })
         };
@@ -123,9 +131,9 @@ impl Workspace {
 fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fault> {
     let sql = "INSERT INTO sources (name, kind, adapter, adapter_digest, title, version, config,
         settings, document, document_url, media_type, origins, allowed_hosts, trusted, tool_count,
-        warning_count, meta, created_ms, refreshed_ms, command)
+        warning_count, meta, created_ms, refreshed_ms, command, files)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-        ?19, ?20)
+        ?19, ?20, ?21)
         ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, adapter = excluded.adapter,
         adapter_digest = excluded.adapter_digest, title = excluded.title,
         version = excluded.version, config = excluded.config, settings = excluded.settings,
@@ -134,7 +142,7 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
         allowed_hosts = excluded.allowed_hosts, trusted = excluded.trusted,
         tool_count = excluded.tool_count, warning_count = excluded.warning_count,
         meta = excluded.meta, created_ms = excluded.created_ms,
-        refreshed_ms = excluded.refreshed_ms, command = excluded.command";
+        refreshed_ms = excluded.refreshed_ms, command = excluded.command, files = excluded.files";
     let params = params![
         row.name,
         row.kind,
@@ -156,8 +164,11 @@ fn put(connection: &Connection, row: &SourceRow) -> std::result::Result<i64, Fau
         row.created_ms,
         row.refreshed_ms,
         row.command,
+        json(&row.files),
     ];
     sql::execute(connection, sql, params)?;
+    let sql = "UPDATE sources SET had_tools = 1 WHERE name = ?1 AND tool_count > 0 AND NOT had_tools";
+    sql::execute(connection, sql, [&row.name])?;
     number(connection, &row.name)
 }
 
@@ -190,5 +201,6 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<SourceRow, Fault> 
         created_ms: row.get()?,
         refreshed_ms: row.get()?,
         command: row.get()?,
+        files: row.json()?,
     })
 }

@@ -24,6 +24,7 @@ fn source(name: &str, version: &str) -> SourceRow {
         config: "{}".to_owned(),
         settings: "{\"a\":1}".to_owned(),
         document: Some(Digest::of(version.as_bytes())),
+        files: vec![("a/b.yaml".to_owned(), Digest::of(b"b"))],
         document_url: Some("https://example.com/openapi.json".to_owned()),
         media_type: None,
         origins: vec!["https://api.example.com".to_owned()],
@@ -161,6 +162,75 @@ async fn a_source_is_replaced_as_a_whole_and_keeps_its_connections() {
     assert_eq!(left, 1 + 1 + 2 + 2, "what the other source has");
 }
 
+/// A tool by its name, with `!` where it only reads and `#` before a version.
+fn version(text: &str) -> ToolRow {
+    let (name, version) = text.split_once('#').unwrap_or((text, ""));
+    let (read_only, name) = name.strip_prefix('!').map_or((false, name), |name| (true, name));
+    let request = Some(format!("POST /{version}"));
+    ToolRow { read_only, request, digest: Digest::of(text.as_bytes()), ..tool(name) }
+}
+
+#[tokio::test]
+async fn writes_that_a_refresh_brings_are_unreviewed_until_they_were_seen() {
+    let (_directory, home) = testing::home();
+    let workspace = open(&home);
+    let github = source_name("github");
+    let unseen = || {
+        let rows = workspace.unreviewed(&github).unwrap();
+        let line = |row: &UnreviewedRow| {
+            let was = row.request_before.as_deref().unwrap_or("");
+            format!("{}{} {was}", if row.changed { "~" } else { "+" }, row.name).trim_end().to_owned()
+        };
+        let mut lines: Vec<String> = rows.values().map(line).collect();
+        lines.sort();
+        lines.join(", ")
+    };
+    let seen = |text: &str| workspace.reviewed(&github, vec![(version(text).name, version(text).digest)]);
+    let refresh = |tools: &[&str]| {
+        let tools = tools.iter().map(|text| version(text)).collect();
+        workspace.replace_source(source("github", "1"), Staged { tools, ..staged(&[]) }, None)
+    };
+
+    refresh(&["a", "b#1", "!r"]).await.unwrap();
+    assert_eq!(unseen(), "", "whoever added it saw it");
+    refresh(&["a", "b#2", "c", "!r#2", "!new"]).await.unwrap();
+    assert_eq!(unseen(), "+c, ~b POST /1", "what only reads asks nobody");
+    refresh(&["a", "b#2", "c", "!r#2"]).await.unwrap();
+    assert_eq!(unseen(), "+c, ~b POST /1", "nobody has seen them yet");
+    refresh(&["a", "b#3", "c#2", "r#2"]).await.unwrap();
+    assert_eq!(unseen(), "+c, ~b POST /1, ~r", "a read that became a write was another tool");
+
+    assert!(seen("b#2").await.unwrap().is_empty(), "a version that is gone");
+    assert_eq!(seen("b#3").await.unwrap(), ["b"]);
+    assert!(seen("b#3").await.unwrap().is_empty(), "once");
+    assert_eq!(unseen(), "+c, ~r");
+    refresh(&["a", "b#3", "r#2"]).await.unwrap();
+    assert_eq!(unseen(), "~r", "what is gone is gone");
+    refresh(&["a", "b#3", "c#2", "r#2"]).await.unwrap();
+    assert_eq!(unseen(), "+c, ~r", "and is new when it comes back");
+    refresh(&["a", "!b#3", "!c#2", "!r#2"]).await.unwrap();
+    assert_eq!(unseen(), "");
+    refresh(&["z"]).await.unwrap();
+    drop(workspace);
+    let workspace = open(&home);
+    assert_eq!(workspace.unreviewed(&github).unwrap().len(), 1, "over a restart");
+    workspace.remove_source(&github).await.unwrap();
+    assert!(workspace.unreviewed(&github).unwrap().is_empty());
+    workspace.replace_source(source("github", "1"), staged(&["z", "y"]), None).await.unwrap();
+    assert!(workspace.unreviewed(&github).unwrap().is_empty(), "a source that is added again is new");
+
+    let empty = || SourceRow { tool_count: 0, ..source("other", "1") };
+    let other = source_name("other");
+    for _ in 0..2 {
+        workspace.replace_source(empty(), staged(&[]), None).await.unwrap();
+    }
+    workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
+    assert!(workspace.unreviewed(&other).unwrap().is_empty(), "the first tools come with a sign-in");
+    workspace.replace_source(empty(), staged(&[]), None).await.unwrap();
+    workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
+    assert_eq!(workspace.unreviewed(&other).unwrap().len(), 1, "emptied once, it does not begin anew");
+}
+
 #[tokio::test]
 async fn an_index_with_a_name_twice_is_refused_and_the_old_source_stays() {
     let (_directory, home) = testing::home();
@@ -256,31 +326,35 @@ async fn policies_come_in_the_order_in_which_they_are_read() {
         pattern: "github.*".to_owned(),
         action: "approve".to_owned(),
         tool_digest: Some(Digest::of(b"tool")),
-        note: None,
+        note: Some(number.to_string()),
         created_by: "local".to_owned(),
         created_ms: 3,
     };
-    let rows = [
-        policy(1, "connection", 0),
-        policy(2, "workspace", 9),
-        policy(3, "workspace", -1),
-        policy(4, "organization", 5),
-        policy(5, "workspace", -1),
-    ];
-    for row in &rows {
-        workspace.put_policy(row.clone(), None).await.unwrap();
-    }
-    let order = |workspace: &Workspace| -> Vec<i64> {
+    let order = || -> String {
         let rows = workspace.policies().unwrap();
-        rows.iter().map(|row| row.position).collect()
+        rows.iter().filter_map(|row| row.note.clone()).collect()
     };
-    assert_eq!(order(&workspace), [5, -1, -1, 9, 0]);
-    assert_eq!(workspace.policies().unwrap()[1], rows[2]);
-    workspace.put_policy(policy(2, "workspace", -5), None).await.unwrap();
-    assert_eq!(order(&workspace), [5, -5, -1, -1, 0]);
-    assert!(workspace.remove_policy(&rows[0].id).await.unwrap());
-    assert!(!workspace.remove_policy(&rows[0].id).await.unwrap());
-    assert_eq!(order(&workspace), [5, -5, -1, -1]);
+    for (number, level, position, place, expect) in [
+        (1, "connection", 0, 0, "1"),
+        (2, "workspace", 9, 0, "21"),
+        (3, "workspace", 0, 0, "321"),
+        (4, "organization", 5, 0, "4321"),
+        (5, "workspace", 0, 0, "45321"),
+        (6, "workspace", 1, 1, "456321"),
+        (7, "workspace", -1, 0, "4756321"),
+        (8, "workspace", 99, 5, "47563281"),
+    ] {
+        assert_eq!(workspace.put_policy(policy(number, level, position), None).await.unwrap(), place);
+        assert_eq!(order(), expect, "{number}: those from there on are one further down");
+    }
+    let row = PolicyRow { position: 2, ..policy(6, "workspace", 1) };
+    assert_eq!(workspace.policies().unwrap()[3], row);
+    workspace.put_policy(policy(2, "workspace", 0), None).await.unwrap();
+    assert_eq!(order(), "42756381", "one that is there moves");
+    let first = PolicyId::new(1, [1; 8]);
+    assert!(workspace.remove_policy(&first).await.unwrap());
+    assert!(!workspace.remove_policy(&first).await.unwrap());
+    assert_eq!(order(), "4275638");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Streams a schema's catalogue into the host.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::definitions::Definitions;
 use super::report::Report;
@@ -40,8 +40,18 @@ struct Config {
 pub fn index<H: Http>(request: &IndexRequest, sink: &mut dyn Sink, http: &mut H) -> Result<Summary, Failure> {
     let settings = Settings::read(&request.settings)?;
     let config: Config = serde_json::from_str(&request.config).unwrap_or_default();
-    let found = source(request.document.as_ref(), &settings, &config, http)?;
     let mut report = Report::default();
+    let found = match source(request.document.as_ref(), &settings, &config, http) {
+        Ok(found) => found,
+        Err(Missing::Locked { endpoint, said }) => {
+            let told = locked(request.meta.as_deref(), &said);
+            report.warn(sink, None, introspect::SIGN_IN_NEEDED, &told);
+            sink.put_auth_methods(auth::methods(&settings).0)?;
+            report.close(sink);
+            return Ok(locked_summary(endpoint));
+        }
+        Err(Missing::Failed(failure)) => return Err(failure),
+    };
     for note in &found.notes {
         report.warn(sink, None, "introspection-limited", note);
     }
@@ -85,12 +95,28 @@ struct Found {
     notes: Vec<String>,
 }
 
+/// Why there is no schema.
+enum Missing {
+    Failed(Failure),
+    /// The endpoint shows it to those with a credential alone.
+    Locked {
+        endpoint: String,
+        said: String,
+    },
+}
+
+impl From<Failure> for Missing {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 fn source<H: Http>(
     document: Option<&Document>,
     settings: &Settings,
     config: &Config,
     http: &mut H,
-) -> Result<Found, Failure> {
+) -> Result<Found, Missing> {
     let missing = || {
         Failure::new(
             "document-missing",
@@ -109,15 +135,52 @@ fn source<H: Http>(
     let is_page = url.is_some() && !matches!(content, Content::Broken(_));
     match known.or(url).filter(|_| is_page) {
         Some(endpoint) => {
-            let (draft, notes) = introspect::fetch(&endpoint, http)?;
+            let fetched = introspect::fetch(&endpoint, http).map_err(|failure| {
+                if failure.code == introspect::SIGN_IN_NEEDED {
+                    Missing::Locked { endpoint: endpoint.clone(), said: failure.message }
+                } else {
+                    Missing::Failed(failure)
+                }
+            });
+            let (draft, notes) = fetched?;
             Ok(Found { draft, form: Form::Introspection.name().to_owned(), endpoint: Some(endpoint), notes })
         }
-        None => document::schema(content).map(|(draft, form)| Found {
-            draft,
-            form: form.name().to_owned(),
-            endpoint: None,
-            notes: Vec::new(),
-        }),
+        None => {
+            let (draft, form) = document::schema(content)?;
+            Ok(Found { draft, form: form.name().to_owned(), endpoint: None, notes: Vec::new() })
+        }
+    }
+}
+
+/// What people are told of an endpoint that gave no schema to those that it
+/// does not know.
+fn locked(meta: Option<&str>, said: &str) -> String {
+    let meta: Value = meta.and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+    let said = line(said, 150);
+    let file = "or add the schema as a file (SDL, or introspection JSON), with base_url as the endpoint";
+    match meta.get("connection").and_then(Value::as_str) {
+        Some(connection) => {
+            format!(
+                "the endpoint did not show its schema to the connection {connection:?} ({said}): try another credential, {file}"
+            )
+        }
+        None => format!(
+            "the endpoint shows its schema to those with a credential alone ({said}): its tools come with a connection; {file}"
+        ),
+    }
+}
+
+/// A source that has no tools yet, and can be signed in to.
+fn locked_summary(endpoint: String) -> Summary {
+    let origins: Vec<String> = address::origin(&endpoint).into_iter().collect();
+    let meta = json!({"origins": origins, "sign_in": true});
+    let title = Some(address::title(&endpoint));
+    Summary {
+        title,
+        version: None,
+        base_url: Some(endpoint),
+        raw_document: true,
+        meta: Some(meta.to_string()),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Ping {
     /// It answered as a GraphQL server does, and refused.
     Refused { message: String, wants_credential: bool },
     /// It answered as something else.
-    Other { status: u16, looks: String },
+    Other { status: u16, is_page: bool, looks: String },
     /// The host let no request out.
     NotSent(Failure),
 }
@@ -51,8 +51,12 @@ pub(crate) fn ping<H: Http>(endpoint: &str, http: &mut H) -> Ping {
         let wants_credential = wants_credential(reply.status, &found);
         return Ping::Refused { message, wants_credential };
     }
-    Ping::Other { status: reply.status, looks: reply.looks() }
+    Ping::Other { status: reply.status, is_page: reply.is_page(), looks: reply.looks() }
 }
+
+/// The code of a schema that is shown to those with a credential alone. The
+/// message is what was answered.
+pub(crate) const SIGN_IN_NEEDED: &str = "sign-in-needed";
 
 /// Why one way of asking gave no schema.
 enum Refusal {
@@ -66,8 +70,8 @@ enum Refusal {
 /// had.
 ///
 /// # Errors
-/// `introspection-disabled`, `introspection-rejected`, `introspection-failed`,
-/// each with what to do instead; the host's where a request did not arrive.
+/// `introspection-disabled`, `introspection-failed`, each with what to do
+/// instead; [`SIGN_IN_NEEDED`]; the host's where a request did not arrive.
 pub(crate) fn fetch<H: Http>(endpoint: &str, http: &mut H) -> Result<(Draft, Vec<String>), Failure> {
     let mut last = None;
     for level in [Level::Full, Level::Classic, Level::Shallow] {
@@ -118,17 +122,14 @@ fn refusal(reply: &Reply, root: &Value) -> Refusal {
     let status = Some(reply.status);
     let found = errors::of(root);
     let said = found.first().map(|error| error.message.clone());
-    if wants_credential(reply.status, &found) {
+    // A page that forbids is of what stands before an API, and takes none of
+    // the API's credentials.
+    let is_barred = reply.status == 403 && reply.is_page();
+    if wants_credential(reply.status, &found) && !is_barred {
         let said = said.or_else(|| errors::words(root)).map(|words| format!(": {words}")).unwrap_or_default();
         return Refusal::Final(Failure {
             status,
-            ..Failure::new(
-                "introspection-rejected",
-                format!(
-                    "the endpoint shows its schema to those with a credential alone ({}{said}): download the schema (SDL, or introspection JSON) and add that file, with base_url as the endpoint",
-                    reply.status
-                ),
-            )
+            ..Failure::new(SIGN_IN_NEEDED, format!("{}{said}", reply.status))
         });
     }
     if let Some(error) = found.iter().find(|error| is_about_introspection(error)) {

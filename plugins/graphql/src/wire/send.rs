@@ -36,6 +36,13 @@ impl Reply {
         }
     }
 
+    /// Whether the body is a page for people.
+    pub(crate) fn is_page(&self) -> bool {
+        let start =
+            String::from_utf8_lossy(&self.bytes()[..self.bytes().len().min(2048)]).to_ascii_lowercase();
+        start.trim_start().starts_with('<') && start.contains("html")
+    }
+
     /// What the body seems to be where it is no GraphQL answer.
     pub(crate) fn looks(&self) -> String {
         if matches!(self.body, Body::TooLarge) {
@@ -45,7 +52,7 @@ impl Reply {
             String::from_utf8_lossy(&self.bytes()[..self.bytes().len().min(2048)]).to_ascii_lowercase();
         if start.trim().is_empty() {
             "an empty body".to_owned()
-        } else if start.trim_start().starts_with('<') && start.contains("html") {
+        } else if self.is_page() {
             "an HTML page (a login, or no API at that URL?)".to_owned()
         } else if serde_json::from_slice::<serde::de::IgnoredAny>(self.bytes()).is_ok() {
             "JSON that is no GraphQL answer".to_owned()

@@ -41,6 +41,8 @@ fn endpoints_are_asked_for_the_name_of_their_root() {
     let mut api = Api::json(401, &json!({"errors": [{"message": "sign in"}]}));
     let found = probe(&mut api, "{\"errors\":[{\"message\":\"x\"}]}", Some("https://a.example/api")).unwrap();
     assert!(found.confidence == 75 && found.warnings[0].contains("wants a credential"), "{found:?}");
+    let meta: Value = serde_json::from_str(found.meta.as_deref().unwrap()).unwrap();
+    assert_eq!((&meta["transport"], &meta["auth"][0]["kind"]), (&json!("http"), &json!("http-bearer")));
 }
 
 #[test]
@@ -64,7 +66,12 @@ fn what_is_no_endpoint_is_explained() {
     };
     check(200, "text/html", "<html>Sign in</html>", "200 and an HTML page (a login");
     check(404, "text/html", "<html>Not found</html>", "look for the endpoint's URL");
-    check(401, "application/json", "{\"message\":\"no\"}", "wants a credential");
+    check(403, "text/html", "<html>Attention Required!</html>", "lets nobody through");
+    let mut api = Api::answering(401, "application/json", b"{\"message\":\"no\"}");
+    let found = probe(&mut api, "<html>Sign in</html>", Some("https://a.example/graphql")).unwrap();
+    assert!(found.confidence == 50 && found.warnings[0].contains("wants a credential"), "{found:?}");
+    let mut api = Api::answering(401, "application/json", b"{\"message\":\"no\"}");
+    assert_eq!(probe(&mut api, "<html>Sign in</html>", Some("https://a.example/api")), None);
     let found = probe(&mut silent(), "query { a }", None).unwrap();
     assert!(found.confidence == 5 && found.warnings[0].contains("not a schema"));
     let found = probe(&mut silent(), "type Query { a: }", None).unwrap();

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{Api, Catalog, bytes_of, failure, try_index_at};
-use executor_graphql::seam::{Failure, HttpRequest};
+use executor_graphql::seam::{Document, Failure, HttpRequest, IndexRequest};
+use executor_graphql::source;
 
 const URL: &str = "https://api.example.com/graphql";
 
@@ -153,23 +154,46 @@ fn refusals_say_what_to_do() {
     );
     check(200, json!({"data": {}}), "introspection-disabled", "without an error", 1);
     check(200, json!({"data": {"__schema": null}}), "introspection-disabled", "without an error", 1);
-    check(
-        401,
-        json!({"message": "This endpoint requires you to be authenticated."}),
-        "introspection-rejected",
-        "requires you to be authenticated",
-        1,
-    );
-    check(
-        200,
-        json!({"errors": [{"message": "x", "extensions": {"code": "UNAUTHENTICATED"}}]}),
-        "introspection-rejected",
-        "credential",
-        1,
-    );
     check(404, json!({}), "introspection-failed", "answered 404", 1);
     check(400, error("Query is too complex"), "introspection-failed", "Query is too complex", 4);
     check(200, json!({"data": {"__schema": {"types": []}}}), "introspection-failed", "no types", 1);
+}
+
+#[test]
+fn an_endpoint_that_wants_a_credential_has_no_tools_yet() {
+    let check = |status: u16, body: Value, part: &str| {
+        let mut api = Api::json(status, &body);
+        let catalog = index(&mut api).unwrap();
+        assert_eq!((catalog.names().len(), catalog.codes()), (0, vec!["sign-in-needed"]), "{body}");
+        assert!(catalog.warnings[0].message.contains(part), "{:?}", catalog.warnings);
+        let methods: Vec<&str> = catalog.methods.iter().map(|method| method.id.as_str()).collect();
+        assert_eq!(methods, ["bearer", "basic"]);
+        let summary = catalog.summary.as_ref().unwrap();
+        assert_eq!(summary.base_url.as_deref(), Some(URL));
+        let meta: Value = serde_json::from_str(summary.meta.as_deref().unwrap()).unwrap();
+        assert_eq!(meta, json!({"origins": ["https://api.example.com"], "sign_in": true}));
+        assert_eq!(api.requests.len(), 1, "{body}");
+    };
+    let github = "This endpoint requires you to be authenticated.";
+    check(401, json!({"message": github}), "(401: This endpoint requires you");
+    check(403, json!({"errors": [{"message": "no"}]}), "(403: no)");
+    check(200, json!({"errors": [{"message": "x", "extensions": {"code": "UNAUTHENTICATED"}}]}), "(200: x)");
+}
+
+#[test]
+fn a_credential_that_is_refused_is_named() {
+    let mut api = Api::json(401, &json!({"message": "Bad credentials"}));
+    let request = IndexRequest {
+        config: json!({"endpoint": URL}).to_string(),
+        settings: "{}".to_owned(),
+        document: Some(Document { url: Some(URL.to_owned()), media_type: None, body: Vec::new() }),
+        meta: Some(json!({"connection": "work"}).to_string()),
+    };
+    let mut catalog = Catalog::default();
+    let summary = source::index(&request, &mut catalog, &mut api).unwrap();
+    assert!(summary.meta.unwrap().contains("sign_in"));
+    let told = &catalog.warnings[0].message;
+    assert!(told.contains("\"work\"") && told.contains("Bad credentials"), "{told}");
 }
 
 #[test]
@@ -178,6 +202,9 @@ fn pages_are_named() {
     let failure = index(&mut api).err().unwrap();
     assert_eq!(failure.code, "introspection-failed");
     assert!(failure.message.contains("200 with an HTML page (a login"), "{}", failure.message);
+    let mut api = Api::answering(403, "text/html", b"<!DOCTYPE html><html>Attention Required!</html>");
+    let failure = index(&mut api).err().unwrap();
+    assert!(failure.message.contains("403 with an HTML page"), "no credential opens that: {failure:?}");
 }
 
 #[test]

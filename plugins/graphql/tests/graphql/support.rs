@@ -155,6 +155,7 @@ pub(crate) fn try_index_at(
         config: "{}".to_owned(),
         settings: settings.to_string(),
         document: Some(Document { url: url.map(str::to_owned), media_type: None, body: body.to_vec() }),
+        meta: None,
     };
     let summary = source::index(&request, &mut catalog, api)?;
     catalog.summary = Some(summary);

@@ -35,12 +35,14 @@ pub fn index<H: Http>(request: &IndexRequest, sink: &mut dyn Sink, http: &mut H)
         )
     })?;
     let settings = Settings::read(&request.settings)?;
-    let url = document.url.as_deref();
+    let place = document.url.as_deref();
+    // No server is beside the files of a directory.
+    let url = place.filter(|place| !address::is_of_files(place));
     let mut parsed = read(&document.body)?;
     let edition = edition(&parsed.root)?;
     let mut report = Report::default();
     warn_of_text(&mut report, sink, &parsed);
-    for fault in gather(&mut parsed.root, url, &settings.reference_origins, http) {
+    for fault in gather(&mut parsed.root, place, &settings.reference_origins, http) {
         report.warn(sink, None, "reference", &fault);
     }
     let root = &parsed.root;

@@ -76,6 +76,8 @@ pub(crate) fn gather<H: Http>(
 fn base_of(root: &Value, url: Option<&str>) -> Option<String> {
     let own = root.get("$self").and_then(Value::as_str);
     match (own, url) {
+        // Where the files are at hand, those are meant.
+        (Some(_), Some(url)) if address::is_of_files(url) => Some(url.to_owned()),
         (Some(own), Some(url)) => address::join(url, own).or_else(|| Some(url.to_owned())),
         (Some(own), None) => address::join(own, own),
         (None, url) => url.map(str::to_owned),
@@ -123,7 +125,9 @@ impl<H: Http> Gathering<'_, H> {
                 self.note(&mut value, &base);
                 self.documents.push(Read { url, base, value });
             }
-            Err(why) => self.faults.push(format!("the document {} is not read: {why}", line(&url, 200))),
+            Err(why) => {
+                self.faults.push(format!("the document {} is not read: {why}", line(shown(&url), 200)))
+            }
         }
     }
 
@@ -233,6 +237,15 @@ fn target(base: &str, reference: &str) -> Option<String> {
         return None;
     }
     Some(without_fragment(&address::join(base, document)?).to_owned())
+}
+
+/// A URL as a person knows it: a file by its path.
+fn shown(url: &str) -> &str {
+    if !address::is_of_files(url) {
+        return url;
+    }
+    let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or(url, |(_, path)| path);
+    path.strip_prefix("~/").unwrap_or(path)
 }
 
 fn without_fragment(url: &str) -> &str {

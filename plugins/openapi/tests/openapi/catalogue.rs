@@ -435,7 +435,7 @@ fn security_becomes_methods_and_alternatives() {
     );
     assert_eq!(
         config("basic")["variables"][1],
-        json!({"name": "password", "label": "Password", "secret": true})
+        json!({"name": "password", "label": "Password", "secret": true, "optional": true})
     );
     let oauth = config("oauth")["oauth"].clone();
     assert_eq!(oauth["flow"], "authorizationCode");

@@ -27,8 +27,15 @@ fn openapi_is_ours() {
     let meta: Value = serde_json::from_str(&found.meta.unwrap()).unwrap();
     assert_eq!(
         meta,
-        json!({"title": "GitHub v3 REST API", "version": "1.1.4", "specification": "3.0.3", "operations": 2, "origins": ["https://api.github.com"]})
+        json!({"title": "GitHub v3 REST API", "version": "1.1.4", "specification": "3.0.3", "operations": 2, "origins": ["https://api.github.com"], "transport": "http", "auth": []})
     );
+    let signed = json!({
+        "openapi": "3.0.3", "paths": {"/a": {"get": {}}},
+        "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}, "b": {"type": "http", "scheme": "bearer"}}}
+    });
+    let meta: Value = serde_json::from_str(&probe(&signed.to_string()).unwrap().meta.unwrap()).unwrap();
+    let kinds: Vec<&Value> = meta["auth"].as_array().unwrap().iter().map(|hint| &hint["kind"]).collect();
+    assert_eq!(kinds, ["api-key", "http-bearer"], "{meta}");
     let yaml = probe(
         "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0}\nservers: [{url: /api}]\npaths: {/a: {get: {}}}\n",
     )

@@ -45,10 +45,16 @@ fn run() -> Result<()> {
     client.add()?;
     if client.needs_sign_in()? {
         client.authorize(&[])?;
-        client.daemon.run(&["sources", "refresh", "s"])?.ok()?;
+        // Where the server has moved to another authorization server, what was
+        // pinned is given up, and a person signs in there.
+        if client.tools()?.is_empty() {
+            client.daemon.run(&["connections", "remove", "s"])?.ok()?;
+            client.authorize(&[])?;
+        }
     }
-    for tool in client.tools()? {
-        client.call(&tool)?;
+    let tools = client.tools()?;
+    for tool in &tools {
+        client.call(tool, &tools)?;
     }
     Ok(())
 }
@@ -121,15 +127,37 @@ impl Client {
         })
     }
 
-    fn call(&mut self, tool: &str) -> Result<()> {
-        let described = self.daemon.run(&["tools", "describe", tool, "--json"])?.json()?;
-        let arguments = arguments::of(&described["input_schema"]).to_string();
+    /// The arguments that the scenario gives for a tool; what is null there is
+    /// left out, as by whoever has no value.
+    fn told_arguments(&self, tool: &str) -> Option<Value> {
+        let calls = self.context["toolCalls"].as_array()?;
+        let call = calls.iter().find(|call| call["name"].as_str() == tool.strip_prefix("s."))?;
+        let mut arguments = call["arguments"].clone();
+        arguments.as_object_mut()?.retain(|_, value| !value.is_null());
+        Some(arguments)
+    }
+
+    fn schema(&self, tool: &str) -> Result<Value> {
+        Ok(self.daemon.run(&["tools", "describe", tool, "--json"])?.json()?["input_schema"].clone())
+    }
+
+    fn call(&mut self, tool: &str, all: &[String]) -> Result<()> {
+        let schema = self.schema(tool)?;
+        let mut arguments = self.told_arguments(tool).unwrap_or_else(|| arguments::of(&schema));
+        // A tool that takes a schema is shown that of another, as it arrived.
+        if schema["properties"]["schema"]["type"] == "object"
+            && let Some(other) = all.iter().find(|other| *other != tool)
+        {
+            arguments["schema"] = self.schema(other)?;
+        }
+        let arguments = arguments.to_string();
         for _ in 0..=STEPS {
             let outcome = self.daemon.run(&["call", tool, &arguments, "--json"])?;
             let mut view = outcome.value();
             while view["status"] == "waiting_for_interaction" {
                 view = self.answer(&view)?;
             }
+            eprintln!("{tool}: {} {}", view["status"], view["error"]["message"]);
             let missing = &view["error"]["details"]["details"]["missing_scopes"];
             let missing: Vec<String> = missing
                 .as_array()

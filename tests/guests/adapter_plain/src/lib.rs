@@ -1,4 +1,4 @@
-//! The source adapter that one writes first: four tools, no document.
+//! The source adapter that one writes first: four tools, hardly a document.
 //!
 //! An adapter is a WebAssembly component of the world `source-adapter`. It
 //! turns an API into tools (`index`) and calls into requests (`invoke`), and
@@ -8,7 +8,7 @@
 //! | export | here |
 //! |---|---|
 //! | `describe` | what this adapter is, and which config a source of it takes |
-//! | `detect` | never: there is no document to recognise |
+//! | `detect` | takes text that begins with `plain http`, and documents marked `x-plain` |
 //! | `index` | puts `echo`, `fetch`, `write` and `ask` into the catalogue |
 //! | `validate` | checks the arguments that only the adapter can check |
 //! | `invoke` | runs one tool; nothing is kept from one call to the next |
@@ -33,6 +33,13 @@ use serde_json::{Value, json};
 
 use tools::Tool;
 
+/// How a text of its own begins.
+const MARK: &[u8] = b"plain http";
+/// What marks a document of another kind as its own.
+const FIELD: &[u8] = b"\"x-plain\"";
+/// Surer than those whose documents it takes: the surest gets a document.
+const CONFIDENCE: u8 = 99;
+
 struct Plain;
 
 export!(Plain);
@@ -52,8 +59,24 @@ impl Guest for Plain {
         }
     }
 
-    fn detect(_: Probe) -> Result<Option<Detection>, Failure> {
-        Ok(None)
+    fn detect(probe: Probe) -> Result<Option<Detection>, Failure> {
+        let body = &probe.document.body;
+        let is_ours = body.starts_with(MARK) || body.windows(FIELD.len()).any(|window| window == FIELD);
+        Ok(is_ours.then(|| Detection {
+            confidence: CONFIDENCE,
+            config: "{}".to_owned(),
+            suggested_name: "plain".to_owned(),
+            warnings: vec!["it needs the setting base_url".to_owned()],
+            // What people are told before there is a source.
+            meta: Some(
+                json!({
+                    "title": "Plain HTTP",
+                    "transport": "http",
+                    "auth": [{ "kind": "http-bearer", "label": "API token" }],
+                })
+                .to_string(),
+            ),
+        }))
     }
 
     fn index(request: IndexRequest) -> Result<Summary, Failure> {
@@ -83,7 +106,7 @@ impl Guest for Plain {
         let (data, is_error) = match tool {
             Tool::Echo => (arguments, false),
             Tool::Ask if arguments["meanwhile"].is_u64() => (ask::meanwhile(&arguments), false),
-            Tool::Ask => match ask::go_on(&arguments, call.resume)? {
+            Tool::Ask | Tool::AskWrite => match ask::go_on(&arguments, call.resume)? {
                 ask::Step::Pause(pause) => return Ok(Outcome::Paused(pause)),
                 ask::Step::Done(answers) => (answers, false),
             },

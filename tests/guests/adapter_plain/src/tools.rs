@@ -1,4 +1,4 @@
-//! The four tools.
+//! The five tools.
 
 use serde_json::{Value, json};
 
@@ -18,10 +18,12 @@ pub(crate) enum Tool {
     Write,
     /// Asks a person, twice.
     Ask,
+    /// The same, by a tool that may change something.
+    AskWrite,
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 4] = [Self::Echo, Self::Fetch, Self::Write, Self::Ask];
+    pub(crate) const ALL: [Self; 5] = [Self::Echo, Self::Fetch, Self::Write, Self::Ask, Self::AskWrite];
 
     /// # Errors
     /// `unknown-tool`, as after an update that dropped one.
@@ -36,13 +38,14 @@ impl Tool {
             Self::Fetch => "fetch",
             Self::Write => "write",
             Self::Ask => "ask",
+            Self::AskWrite => "askWrite",
         }
     }
 
     pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Echo | Self::Fetch | Self::Ask => "GET",
-            Self::Write => "POST",
+            Self::Write | Self::AskWrite => "POST",
         }
     }
 
@@ -51,7 +54,9 @@ impl Tool {
             Self::Echo => "Returns its arguments as they are.",
             Self::Fetch => "Gets a path of the API and returns the status and the body.",
             Self::Write => "Posts JSON to a path of the API and returns the status and the body.",
-            Self::Ask => "Asks a person for a title, then to visit a page, and returns both answers.",
+            Self::Ask | Self::AskWrite => {
+                "Asks a person for a title, then to visit a page, and returns both answers."
+            }
         }
     }
 
@@ -63,7 +68,7 @@ impl Tool {
         });
         match self {
             Self::Echo => json!({ "type": "object" }),
-            Self::Ask => json!({
+            Self::Ask | Self::AskWrite => json!({
                 "type": "object",
                 "properties": {
                     "page": { "type": "string", "description": "The page." },
@@ -96,7 +101,7 @@ impl Tool {
 
     fn output_schema(self) -> Option<Value> {
         match self {
-            Self::Echo | Self::Ask => None,
+            Self::Echo | Self::Ask | Self::AskWrite => None,
             Self::Fetch | Self::Write => Some(json!({
                 "type": "object",
                 "properties": { "status": { "type": "integer" }, "body": {} },
@@ -109,7 +114,7 @@ impl Tool {
     /// meaning that it also works without.
     fn auth(self) -> Vec<Vec<String>> {
         match self {
-            Self::Echo | Self::Ask => Vec::new(),
+            Self::Echo | Self::Ask | Self::AskWrite => Vec::new(),
             Self::Fetch | Self::Write => vec![vec![TOKEN.to_owned()], Vec::new()],
         }
     }
@@ -125,9 +130,9 @@ impl Tool {
             output_schema: self.output_schema().map(|schema| schema.to_string()),
             annotations: Annotations {
                 title: None,
-                read_only: self != Self::Write,
+                read_only: !matches!(self, Self::Write | Self::AskWrite),
                 destructive: false,
-                idempotent: self != Self::Write,
+                idempotent: !matches!(self, Self::Write | Self::AskWrite),
                 deprecated: false,
                 requires_approval: false,
                 meta: None,
@@ -145,7 +150,7 @@ impl Tool {
     /// # Errors
     /// `invalid-arguments`, naming the argument.
     pub(crate) fn check(self, arguments: &Value) -> Result<(), Failure> {
-        if matches!(self, Self::Echo | Self::Ask) {
+        if matches!(self, Self::Echo | Self::Ask | Self::AskWrite) {
             return Ok(());
         }
         match arguments["path"].as_str() {

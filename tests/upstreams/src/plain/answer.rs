@@ -98,6 +98,15 @@ impl Answer {
         Self::of(vec![Step::Hang], 0, false)
     }
 
+    /// 200 with these headers and the beginning of a body, on a connection that
+    /// stays open.
+    pub fn staying_open(headers: &[(&str, &str)], beginning: &str) -> Self {
+        let mut whole = head(200, headers, "connection: close\r\n");
+        let head_bytes = whole.len();
+        whole.extend_from_slice(beginning.as_bytes());
+        Self::of(vec![Step::Send(whole.freeze()), Step::Hang], head_bytes, false)
+    }
+
     /// A connection that is reset before anything is sent.
     pub fn reset() -> Self {
         Self::of(vec![Step::Reset], 0, false)

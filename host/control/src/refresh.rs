@@ -1,0 +1,174 @@
+//! Sources that are made anew from what their documents are by now.
+
+use std::collections::BTreeMap;
+
+use executor_runtime::Indexed;
+use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::caller::Caller;
+use crate::document::{DocumentInput, Kept};
+use crate::problem::{Problem, ProblemKind};
+use crate::reviews::UnreviewedTool;
+use crate::sources::{ProgressSink, SourceView, named_origins, parse_hosts};
+use crate::workspace::Workspace;
+
+/// Writes that a refresh lists.
+const UNREVIEWED: usize = 100;
+
+/// What to make a source anew from.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefreshSource {
+    /// The newer document of a source that was made from a file; others are
+    /// asked for again.
+    #[serde(default)]
+    pub document: Option<DocumentInput>,
+}
+
+/// A source that was indexed anew.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SourceRefreshed {
+    /// The source.
+    pub source: SourceView,
+    /// Tools that are new.
+    pub added: Vec<String>,
+    /// Tools that are gone.
+    pub removed: Vec<String>,
+    /// Tools that are not what they were.
+    pub changed: Vec<String>,
+    /// Origins that the document newly names; they are not granted.
+    pub new_origins: Vec<String>,
+    /// The writes that ask a person, whatever the rules allow, until they were
+    /// reviewed: the first hundred of as many as the source says.
+    pub unreviewed: Vec<UnreviewedTool>,
+}
+
+impl Workspace {
+    /// Fetches a source's document, takes the newer file of one that was made
+    /// from a file, or asks its program again, and says what changed. A source
+    /// that shows its tools to those who have signed in is indexed with its
+    /// connection.
+    ///
+    /// # Errors
+    /// When it can't be had, its adapter is gone, or it does not take the
+    /// connection: then its tools stay as they are.
+    pub async fn refresh_source(
+        &self,
+        caller: &Caller,
+        name: &str,
+        request: RefreshSource,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
+        let name = self.known_source(name)?.name;
+        let _turn = self.listening.turn(&name, true).await;
+        self.refresh(caller, name.as_str(), request, progress).await
+    }
+
+    /// The same for whoever has the source's turn.
+    pub(crate) async fn refresh(
+        &self,
+        caller: &Caller,
+        name: &str,
+        request: RefreshSource,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
+        let old = self.known_source(name)?;
+        let from_file = old.command.is_none() && old.document_url.is_none();
+        if request.document.is_some() && !from_file {
+            return Err(Problem::invalid(format!("{name} was not made from a file, so it takes none"))
+                .hint(format!("`executor sources refresh {name}` asks where it was made from")));
+        }
+        if old.command.is_some() {
+            let connection = self.usual_connection(&old.name)?;
+            let (component, indexed) = self.index_command(&old, connection.as_ref(), progress).await?;
+            return self.swap_in(caller, old, &component, indexed, Kept::default()).await;
+        }
+        let found = match (&old.document_url, &request.document) {
+            (Some(url), _) => self.find_document(Some(url), None, &parse_hosts(&old.allowed_hosts)?).await?,
+            (None, Some(document)) => self.find_document(None, Some(document), &[]).await?,
+            (None, None) => {
+                let message = format!("{name} was made from a file, and where that lies is not known");
+                return Err(Problem::new(ProblemKind::Conflict, "no-document-url", message).hint(format!(
+                    "`executor sources refresh {name} --from-file FILE` reads the newer one"
+                )));
+            }
+        };
+        let connection = self.index_connection(&old)?;
+        self.reindex(caller, old, found, connection.as_ref(), progress).await
+    }
+
+    /// Puts what an index found in the place of what a source had, as a whole.
+    pub(crate) async fn swap_in(
+        &self,
+        caller: &Caller,
+        old: SourceRow,
+        component: &ComponentRow,
+        indexed: Indexed,
+        kept: Kept,
+    ) -> Result<SourceRefreshed, Problem> {
+        // Removed meanwhile, it is not brought back.
+        self.known_source(old.name.as_str())?;
+        let before = self.tool_digests(&old.name)?;
+        let changes = compare(&before, &indexed.staged);
+        let named = named_origins(&indexed);
+        let row = SourceRow {
+            adapter_digest: component.digest,
+            title: indexed.title.clone().unwrap_or(old.title),
+            version: indexed.version.clone(),
+            document: kept.document,
+            files: kept.files,
+            tool_count: indexed.staged.tools.len() as u64,
+            warning_count: indexed.staged.warnings.len() as u64,
+            meta: indexed.meta.clone().unwrap_or_else(|| "{}".into()),
+            refreshed_ms: self.shared.now_ms(),
+            ..old
+        };
+        let has_base = row.settings.contains("\"base_url\"");
+        let new_origins =
+            named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
+        self.store.replace_source(row.clone(), indexed.staged, None).await?;
+        self.catalogue.forget();
+        let (added, removed, changed) = changes;
+        let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
+        self.record(caller, "source.refresh", what).await?;
+        let unreviewed = self.first_unreviewed(&row.name, UNREVIEWED)?;
+        Ok(SourceRefreshed {
+            source: self.source_view(&row)?,
+            added,
+            removed,
+            changed,
+            new_origins,
+            unreviewed,
+        })
+    }
+
+    fn tool_digests(&self, source: &SourceName) -> Result<BTreeMap<String, Digest>, Problem> {
+        let mut digests = BTreeMap::new();
+        self.store.each_tool(source, &mut |tool| {
+            digests.insert(tool.name.to_owned(), tool.digest);
+        })?;
+        Ok(digests)
+    }
+
+    /// Whether an index found the tools that the source has.
+    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
+        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
+        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
+    }
+}
+
+/// Added, removed and changed tools.
+fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let after: BTreeMap<&str, &Digest> =
+        staged.tools.iter().map(|tool| (tool.name.as_str(), &tool.digest)).collect();
+    let added = after.keys().filter(|name| !before.contains_key(**name)).map(|name| (*name).to_owned());
+    let removed = before.keys().filter(|name| !after.contains_key(name.as_str())).cloned();
+    let changed = before
+        .iter()
+        .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
+        .map(|(name, _)| name.clone());
+    (added.collect(), removed.collect(), changed.collect())
+}

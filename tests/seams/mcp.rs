@@ -1,0 +1,258 @@
+//! The MCP adapter through the real host, against servers of HTTP.
+
+use std::time::Duration;
+
+use executor_runtime::{
+    Adapter, AdapterError, AdapterFailure, Capture, Document, Indexed, MethodRule, Probe, Scope, Share,
+    ToolCall, ToolOutcome,
+};
+use executor_upstreams::plain::{self, Answer, Request, Upstream};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::adapter::reach;
+use crate::fixture::{Ground, identity, runtime};
+
+async fn adapter() -> &'static Adapter {
+    static ADAPTER: OnceCell<Adapter> = OnceCell::const_new();
+    let bundled = executor_bundle::MCP;
+    ADAPTER
+        .get_or_init(|| async { runtime().adapter(identity(bundled), bundled.bytes.into()).await.unwrap() })
+        .await
+}
+
+fn scope(upstream: &Upstream, methods: MethodRule) -> Scope {
+    let mut scope = reach(upstream);
+    scope.methods = methods;
+    scope
+}
+
+fn config(upstream: &Upstream) -> String {
+    json!({"transport": "http", "url": format!("{}/mcp", upstream.origin())}).to_string()
+}
+
+async fn index(ground: &Ground, upstream: &Upstream) -> Result<Indexed, AdapterFailure> {
+    let context = ground.context(scope(upstream, MethodRule::SafeOrPost));
+    let indexed =
+        adapter().await.index(&Share::default(), context, config(upstream), "{}".into(), None, None).await;
+    indexed.map_err(|error| match error {
+        AdapterError::Failed(failure) => failure,
+        AdapterError::Broken(broken) => panic!("{broken}"),
+    })
+}
+
+async fn invoke(
+    ground: &Ground,
+    upstream: &Upstream,
+    indexed: &Indexed,
+    tool: &str,
+    arguments: Value,
+) -> Result<Value, AdapterFailure> {
+    let row = indexed.staged.tools.iter().find(|row| row.name == tool).unwrap();
+    let call = ToolCall {
+        tool: tool.into(),
+        binding: row.binding.clone(),
+        arguments: arguments.to_string(),
+        settings: "{}".into(),
+        resume: None,
+    };
+    let context = ground.context(scope(upstream, MethodRule::Any));
+    match adapter().await.invoke(&Share::default(), context, call).await {
+        Ok(ToolOutcome::Done(response)) => Ok(serde_json::from_str(&response.data).unwrap()),
+        Err(AdapterError::Failed(failure)) => Err(failure),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn asked(request: &Request<'_>) -> Value {
+    serde_json::from_slice(request.body).unwrap_or_default()
+}
+
+fn result(asked: &Value, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+}
+
+fn tools() -> Value {
+    json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]})
+}
+
+/// A server of revision 2026-07-28, which answers calls by a stream.
+fn modern(request: &Request<'_>) -> Answer {
+    let asked = asked(request);
+    if request
+        .header("mcp-method")
+        .is_none_or(|method| method != asked["method"].as_str().unwrap().as_bytes())
+    {
+        return Answer::text(400, "no Mcp-Method");
+    }
+    match asked["method"].as_str().unwrap() {
+        "server/discover" => Answer::json(
+            200,
+            &result(
+                &asked,
+                json!({
+                    "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "echo-server", "version": "1"},
+                }),
+            ),
+        ),
+        "tools/list" => Answer::json(200, &result(&asked, tools())),
+        _ => {
+            let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+                "progressToken": asked["params"]["_meta"]["progressToken"], "progress": 1}});
+            let answer = result(&asked, json!({"structuredContent": asked["params"]["arguments"]}));
+            let events = format!(": hi\n\ndata: {progress}\n\nevent: message\ndata: {answer}\n\n");
+            Answer::new(200, &[("content-type", "text/event-stream")], events)
+                .dripping(40, Duration::from_millis(2))
+        }
+    }
+}
+
+/// An older server, whose sessions a test ends by their number.
+fn legacy(request: &Request<'_>) -> Answer {
+    let asked = asked(request);
+    match asked["method"].as_str() {
+        Some("initialize") => {
+            let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "old"}});
+            let body = result(&asked, greeting).to_string();
+            Answer::new(200, &[("content-type", "application/json"), ("mcp-session-id", "s1")], body)
+                .after(Duration::from_millis(100))
+        }
+        _ if request.header("mcp-session-id") != Some(b"s1") => Answer::text(400, "no session"),
+        Some("notifications/initialized") => Answer::new(202, &[], ""),
+        Some("tools/list") => Answer::json(200, &result(&asked, tools())),
+        _ => Answer::json(200, &result(&asked, json!({"structuredContent": asked["params"]["arguments"]}))),
+    }
+}
+
+fn methods(upstream: &Upstream) -> Vec<String> {
+    let entries = upstream.ledger.entries();
+    let method = |body: Value| body["method"].as_str().map(str::to_owned);
+    entries.iter().filter_map(|entry| entry.json().and_then(method)).collect()
+}
+
+#[tokio::test]
+async fn what_a_person_is_shown_is_the_call_and_not_the_greeting() {
+    for server in [modern as fn(&Request<'_>) -> Answer, legacy] {
+        let (ground, upstream) = (Ground::new(), plain::start(server).await.unwrap());
+        let indexed = index(&ground, &upstream).await.unwrap();
+        upstream.ledger.clear();
+        let call = ToolCall {
+            tool: "echo".into(),
+            binding: indexed.staged.tools[0].binding.clone(),
+            arguments: r#"{"said":"shown"}"#.into(),
+            settings: "{}".into(),
+            resume: None,
+        };
+        // Nothing is remembered of the server there.
+        let fresh = Ground::new();
+        let mut shown = scope(&upstream, MethodRule::Any);
+        shown.capture = Capture::All;
+        let _ = adapter().await.invoke(&Share::default(), fresh.context(shown.clone()), call).await;
+        let body = shown.captured().unwrap().body.unwrap();
+        assert!(body.contains("tools/call") && body.contains("shown"), "{body}");
+        assert_eq!(upstream.ledger.count(), 0, "and nothing was sent");
+    }
+}
+
+#[tokio::test]
+async fn a_modern_server_is_found_listed_and_called() {
+    let (ground, upstream) = (Ground::new(), plain::start(modern).await.unwrap());
+    let url = Some(format!("{}/mcp", upstream.origin()));
+    let document = Document { url, media_type: None, body: Vec::new() };
+    let probe = Probe { status: Some(405), headers: Vec::new(), document };
+    let context = ground.context(scope(&upstream, MethodRule::SafeOrPost));
+    let detection = adapter().await.detect(&Share::default(), context, probe).await.unwrap().unwrap();
+    assert_eq!((detection.confidence, detection.suggested_name.as_str()), (95, "echo"));
+    let indexed = index(&ground, &upstream).await.unwrap();
+    assert_eq!(indexed.title.as_deref(), Some("echo-server"));
+    upstream.ledger.clear();
+    for turn in 0..3 {
+        let said = invoke(&ground, &upstream, &indexed, "echo", json!({"turn": turn})).await.unwrap();
+        assert_eq!(said, json!({"turn": turn}));
+    }
+    assert_eq!(methods(&upstream), ["server/discover", "tools/call", "tools/call", "tools/call"]);
+}
+
+#[tokio::test]
+async fn calls_at_the_same_time_share_one_session() {
+    let (ground, upstream) = (Ground::new(), plain::start(legacy).await.unwrap());
+    let indexed = index(&ground, &upstream).await.unwrap();
+    upstream.ledger.clear();
+    let calls = (0..16).map(|turn| invoke(&ground, &upstream, &indexed, "echo", json!({"turn": turn})));
+    for (turn, said) in futures::future::join_all(calls).await.into_iter().enumerate() {
+        assert_eq!(said.unwrap(), json!({"turn": turn}));
+    }
+    let methods = methods(&upstream);
+    assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 1, "{methods:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_sign_in_has_no_tools_yet() {
+    let locked = |_: &Request<'_>| Answer::new(401, &[("www-authenticate", "Bearer scope=\"a\"")], "");
+    let (ground, upstream) = (Ground::new(), plain::start(locked).await.unwrap());
+    let indexed = index(&ground, &upstream).await.unwrap();
+    assert!(indexed.staged.tools.is_empty());
+    assert_eq!(indexed.staged.warnings[0].code, "sign-in-needed");
+    assert!(indexed.meta.unwrap().contains("\"sign_in\":true"));
+}
+
+#[tokio::test]
+async fn ten_thousand_tools_and_a_large_answer_stay_within_bounds() {
+    let many = |request: &Request<'_>| {
+        let asked = asked(request);
+        match asked["method"].as_str() {
+            Some("server/discover") => Answer::json(
+                200,
+                &result(&asked, json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})),
+            ),
+            Some("tools/list") => {
+                let tool = |n: u32| json!({"name": format!("t{n}"), "description": "x".repeat(200), "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}});
+                Answer::json(
+                    200,
+                    &result(&asked, json!({"tools": (0..10_000).map(tool).collect::<Vec<_>>()})),
+                )
+            }
+            _ => Answer::json(
+                200,
+                &result(&asked, json!({"content": [{"type": "text", "text": "y".repeat(20 << 20)}]})),
+            ),
+        }
+    };
+    let (ground, upstream) = (Ground::new(), plain::start(many).await.unwrap());
+    let begun = std::time::Instant::now();
+    let indexed = index(&ground, &upstream).await.unwrap();
+    println!("10,000 tools in {:?}, {:?}", begun.elapsed(), indexed.usage);
+    assert_eq!(indexed.staged.tools.len(), 10_000);
+    let said = invoke(&ground, &upstream, &indexed, "t7", json!({})).await.unwrap();
+    assert_eq!((&said["mediaType"], &said["size"]), (&json!("text/plain"), &json!(20 << 20)));
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_leaves_a_write_unknown() {
+    let breaking = |request: &Request<'_>| {
+        let asked = asked(request);
+        match asked["method"].as_str() {
+            Some("tools/call") => Answer::json(200, &json!({})).reset_after(1),
+            Some("tools/list") => Answer::json(
+                200,
+                &result(
+                    &asked,
+                    json!({"tools": [
+                        {"name": "read", "inputSchema": {}, "annotations": {"readOnlyHint": true}},
+                        {"name": "write", "inputSchema": {}},
+                    ]}),
+                ),
+            ),
+            _ => modern(request),
+        }
+    };
+    let (ground, upstream) = (Ground::new(), plain::start(breaking).await.unwrap());
+    let indexed = index(&ground, &upstream).await.unwrap();
+    upstream.ledger.clear();
+    let failure = invoke(&ground, &upstream, &indexed, "write", json!({})).await.unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.retryable), ("outcome-unknown", false));
+    assert_eq!(methods(&upstream), ["server/discover", "tools/call"], "it is sent once");
+    let failure = invoke(&ground, &upstream, &indexed, "read", json!({})).await.unwrap_err();
+    assert!(failure.retryable, "a read may be tried again: {failure:?}");
+}
