@@ -209,7 +209,7 @@ fn the_log_is_lines_of_json_for_its_owner_alone() {
     }
     daemon.run(&["config", "set", "logs.files", "0"]).fails(2);
     daemon.run(&["config", "set", "logs.files", "2"]).ok();
-    daemon.run(&["up"]).ok();
+    daemon.run(&["up", "--port", "auto"]).ok();
     assert_eq!(daemon.run(&["run", "-e", "return 7"]).ok().trim(), "7");
     daemon.run(&["down"]).ok();
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use executor_runtime::{
     AdapterContext, AdapterError, Answer as Said, Asker, Credential, CredentialMethod, Document, HostPort,
-    Location, MethodRule, Origin, Placement, Probe, Scope, Secret, Share, ToolCall, ToolOutcome,
+    Location, MethodRule, Origin, Placement, Probe, Scope, Secret, Share, Stopwatch, ToolCall, ToolOutcome,
     limits::Limits,
 };
 use executor_upstreams::plain::{self, Answer, Routes, Upstream};
@@ -195,7 +195,7 @@ async fn asked_meanwhile(times: u64, after: Duration, answers: Vec<Said>) -> Res
         settings: "{}".into(),
         resume: None,
     };
-    let (asker, mut questions) = Asker::new();
+    let (asker, mut questions) = Asker::new(Stopwatch::default());
     let limits = Limits { wall: Duration::from_secs(1), ..Limits::adapter_invoke() };
     let context =
         AdapterContext { asker: Some(asker), limits: Some(limits), ..ground.context(Scope::default()) };

@@ -5,6 +5,7 @@ use executor_runtime::History;
 use executor_store::{ExecutionId, ExecutionRow};
 use executor_telemetry::spans::names;
 use executor_telemetry::{Root, remote_parent};
+use futures::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
@@ -210,7 +211,8 @@ impl Workspace {
         session.begin_once(once).await?;
         let id = session.id().clone();
         told(id.as_str());
-        self.launch(&id, session.drive(Work::Program { module, sandbox, history: History::default() })).await
+        let work = Work::Program { module, sandbox, history: History::default() };
+        self.launch(&id, session.drive(work).boxed()).await
     }
 
     /// Calls one tool.
@@ -254,7 +256,7 @@ impl Workspace {
         let session = Session::new(self.this(), caller.clone(), row, root);
         session.begin_once(once).await?;
         told(id.as_str());
-        self.launch(&id, session.drive(Work::Call)).await
+        self.launch(&id, session.drive(Work::Call).boxed()).await
     }
 
     /// The execution that was begun under a key, once it has ended or waits.

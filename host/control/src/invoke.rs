@@ -4,11 +4,11 @@
 //! approval → intent → adapter → outcome and audit.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use executor_runtime::{
     AdapterContext, Asker, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled,
-    ToolCall, ToolOutcome,
+    Stopwatch, ToolCall, ToolOutcome,
 };
 use executor_store::{CallRow, Change, ConnectionRow, SourceRow, UnreviewedRow};
 use executor_telemetry::Place;
@@ -166,7 +166,7 @@ impl Session {
         options: &CallOptions,
     ) -> Result<ToolAnswer, GateEnd> {
         let watch = CallWatch::begin(self, path);
-        let result = self.pass(call, path, options, watch.place()).await;
+        let result = self.pass(call, path, options, &watch).await;
         watch.ended(result)
     }
 
@@ -175,16 +175,18 @@ impl Session {
         call: &Call,
         path: &str,
         options: &CallOptions,
-        trace: &Place,
+        watch: &CallWatch<'_>,
     ) -> Result<ToolAnswer, GateEnd> {
-        let admitted = match self.admit(call, path, options, trace).await {
+        let admitted = match self.admit(call, path, options, watch.place()).await {
             Ok(admitted) => admitted,
             Err(GateEnd::Waiting) => return Err(GateEnd::Waiting),
             Err(GateEnd::Failed(error)) => return Err(self.refused(call, path, options, *error)),
         };
         let Admitted { bound, scope, resume, .. } = &admitted;
-        let leaving = Leaving::new(self, call, options, &admitted);
-        let (asker, questions) = Asker::new();
+        let clock = watch.clock();
+        let (admitted, left) = (&admitted, clock.elapsed());
+        let leaving = Leaving { session: self, call, options, admitted, clock, left, over: false };
+        let (asker, questions) = Asker::new(clock.clone());
         let entered = self.workspace.enter_adapter(bound, scope.clone(), resume.clone(), Some(asker));
         match self.answering(call, bound, questions, entered).await {
             Ok(Entered::Answered(answer)) => Ok(leaving.ended(Ok(answer))?),
@@ -279,15 +281,13 @@ struct Leaving<'a> {
     call: &'a Call,
     options: &'a CallOptions,
     admitted: &'a Admitted,
-    begun: Instant,
+    clock: &'a Stopwatch,
+    /// When it left, by this clock.
+    left: Duration,
     over: bool,
 }
 
-impl<'a> Leaving<'a> {
-    fn new(session: &'a Session, call: &'a Call, options: &'a CallOptions, admitted: &'a Admitted) -> Self {
-        Self { session, call, options, admitted, begun: Instant::now(), over: false }
-    }
-
+impl Leaving<'_> {
     fn ended(mut self, result: Result<ToolAnswer, ToolError>) -> Result<ToolAnswer, ToolError> {
         self.over = true;
         let requests = self.requests();
@@ -360,7 +360,7 @@ impl<'a> Leaving<'a> {
             "decision": bound.decision.action,
             "rule": bound.decision.rule_id(),
             "outcome": code,
-            "duration_us": u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "duration_us": u64::try_from(self.clock.elapsed().saturating_sub(self.left).as_micros()).unwrap_or(u64::MAX),
             "requests": requests.iter().map(request_view).collect::<Vec<_>>(),
         });
         let mut changes = Vec::from_iter(change);

@@ -6,7 +6,6 @@
 //! brought back.
 
 use std::any::Any;
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use executor_runtime::{Answer, Sandbox};
 use executor_store::{Change, ExecutionId, ExecutionRow, InteractionId, InteractionRow, StoreError};
 use executor_telemetry::metrics::{ApprovalEvent, metrics};
 use futures::FutureExt as _;
-use futures::future::{AbortHandle, Abortable, Aborted};
+use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -153,7 +152,7 @@ impl Workspace {
             let (workspace, caller) = (self.this(), caller.clone());
             let go_on =
                 async move { workspace.go_on(&caller, claim, row, &chosen, &request, answer, sandbox).await };
-            return self.launch(&id, go_on).await;
+            return self.launch(&id, go_on.boxed()).await;
         }
     }
 
@@ -266,7 +265,7 @@ impl Workspace {
             let (expected, status) = (WAITING.into(), "running".into());
             let moved = Change::Status { id: id.clone(), expected, status, at_ms };
             self.executions().commit(vec![moved]).await?;
-            view = match self.replay_kept(id).await {
+            view = match Box::pin(self.replay_kept(id)).await {
                 Ok(view) => view,
                 Err(problem) => return self.give_up(id, &Caller::daemon(), &problem).await,
             };
@@ -498,7 +497,7 @@ impl Workspace {
     pub(crate) async fn launch(
         &self,
         id: &ExecutionId,
-        work: impl Future<Output = Result<ExecutionView, Problem>> + Send + 'static,
+        work: BoxFuture<'static, Result<ExecutionView, Problem>>,
     ) -> Result<ExecutionView, Problem> {
         let (signal, ended) = Running::signal();
         let (abort, aborted) = AbortHandle::new_pair();

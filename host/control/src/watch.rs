@@ -2,7 +2,6 @@
 //! of it and of its calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use executor_runtime::Stopwatch;
 use executor_store::{Change, ExecutionRow, WorkspaceName};
@@ -16,7 +15,6 @@ use crate::tool_error::{GateEnd, ToolAnswer};
 /// The spans of one run of an execution.
 pub(crate) struct Watch {
     root: Root,
-    begun: Instant,
     /// The run's clock, which stands still while it waits for a person.
     clock: Stopwatch,
     over: AtomicBool,
@@ -29,7 +27,7 @@ impl Watch {
         span.set("executor.execution.kind", row.kind.as_str());
         span.set("executor.surface", row.surface.as_str());
         span.set("executor.workspace", workspace.as_str());
-        Self { root, begun: Instant::now(), clock: Stopwatch::default(), over: AtomicBool::new(false) }
+        Self { root, clock: Stopwatch::default(), over: AtomicBool::new(false) }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -49,7 +47,7 @@ impl Watch {
         }
         let control = &metrics().control;
         control.executed(&row.kind, &row.surface, status);
-        control.execution_took(&row.kind, self.begun.elapsed().saturating_sub(self.clock.stood()));
+        control.execution_took(&row.kind, self.clock.elapsed());
         self.root.finish(row.spans.as_deref())
     }
 }
@@ -76,18 +74,23 @@ pub(crate) struct CallWatch<'a> {
     session: &'a Session,
     path: &'a str,
     span: Span,
-    begun: Instant,
+    clock: Stopwatch,
     over: bool,
 }
 
 impl<'a> CallWatch<'a> {
     pub(crate) fn begin(session: &'a Session, path: &'a str) -> Self {
         let span = session.watch.place().span(names::TOOL_CALL);
-        Self { session, path, span, begun: Instant::now(), over: false }
+        Self { session, path, span, clock: Stopwatch::default(), over: false }
     }
 
     pub(crate) fn place(&self) -> &Place {
         self.span.place()
+    }
+
+    /// The call's clock, which stands still while it waits for a person.
+    pub(crate) fn clock(&self) -> &Stopwatch {
+        &self.clock
     }
 
     pub(crate) fn ended(mut self, result: Result<ToolAnswer, GateEnd>) -> Result<ToolAnswer, GateEnd> {
@@ -112,7 +115,7 @@ impl<'a> CallWatch<'a> {
         if !went_well {
             self.span.fail(code);
         }
-        metrics().control.tool_called(source, code, self.begun.elapsed());
+        metrics().control.tool_called(source, code, self.clock.elapsed());
     }
 }
 

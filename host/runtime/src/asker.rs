@@ -24,10 +24,11 @@ pub struct Asked {
 }
 
 impl Asker {
-    /// One for a call, and where its questions come out, one at a time.
-    pub fn new() -> (Self, mpsc::Receiver<Asked>) {
+    /// One for a call and its clock, and where its questions come out, one at
+    /// a time.
+    pub fn new(clock: Stopwatch) -> (Self, mpsc::Receiver<Asked>) {
         let (questions, asked) = mpsc::channel(1);
-        (Self { questions, clock: Stopwatch::default() }, asked)
+        (Self { questions, clock }, asked)
     }
 
     /// The clock of the call.

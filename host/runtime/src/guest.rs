@@ -169,21 +169,18 @@ pub(crate) async fn call<S: Send + 'static, T>(
     store: &mut Store<Guest<S>>,
     run: impl AsyncFnOnce(&mut Store<Guest<S>>) -> wasmtime::Result<T>,
 ) -> (Result<T, CallError>, Usage) {
-    let begun = Instant::now();
+    let clock = clock.cloned().unwrap_or_default();
+    let before = clock.elapsed();
     let ending = Ending(Some(store.data().life.meter.clone()));
-    let result = match clock {
-        None => tokio::time::timeout(limits.wall, run(store)).await.ok(),
-        Some(clock) => tokio::select! {
-            biased;
-            result = run(store) => Some(result),
-            () = clock.ran(limits.wall) => None,
-        },
+    let result = tokio::select! {
+        biased;
+        result = run(store) => Some(result),
+        () = clock.ran(limits.wall) => None,
     };
-    let stood = clock.map_or(Duration::ZERO, Stopwatch::stood);
     let usage = Usage {
         fuel: limits.fuel - store.get_fuel().unwrap_or(0).min(limits.fuel),
         memory_bytes: store.data().bounds.memory_peak as u64,
-        wall_us: u64::try_from(begun.elapsed().saturating_sub(stood).as_micros()).unwrap_or(u64::MAX),
+        wall_us: u64::try_from(clock.elapsed().saturating_sub(before).as_micros()).unwrap_or(u64::MAX),
     };
     let result = match result {
         Some(Ok(value)) => Ok(value),

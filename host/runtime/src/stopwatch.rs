@@ -6,10 +6,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Measures a call's wall time without the time that people take. Clones are
-/// the same clock.
-#[derive(Debug, Clone, Default)]
-pub struct Stopwatch(Arc<watch::Sender<Hand>>);
+/// Measures a call's wall time, from when it is made, without the time that
+/// people take. Clones are the same clock.
+#[derive(Debug, Clone)]
+pub struct Stopwatch {
+    begun: Instant,
+    hand: Arc<watch::Sender<Hand>>,
+}
 
 #[derive(Debug, Default)]
 struct Hand {
@@ -25,10 +28,21 @@ struct Hand {
 #[derive(Debug)]
 pub struct Still(Stopwatch);
 
+impl Default for Stopwatch {
+    fn default() -> Self {
+        Self { begun: Instant::now(), hand: Arc::default() }
+    }
+}
+
 impl Stopwatch {
+    /// How long it has run.
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed().saturating_sub(self.stood())
+    }
+
     /// Stops the clock.
     pub fn stand_still(&self) -> Still {
-        self.0.send_modify(|hand| {
+        self.hand.send_modify(|hand| {
             hand.waiting += 1;
             hand.since.get_or_insert_with(Instant::now);
         });
@@ -36,20 +50,18 @@ impl Stopwatch {
     }
 
     /// How long it has stood still in all.
-    pub fn stood(&self) -> Duration {
-        let hand = self.0.borrow();
+    fn stood(&self) -> Duration {
+        let hand = self.hand.borrow();
         hand.stood + hand.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Returns once the clock has run for so long.
+    /// Returns once the clock has run for so long from now on.
     pub(crate) async fn ran(&self, wall: Duration) {
-        let mut hand = self.0.subscribe();
-        let begun = Instant::now();
-        let before = self.stood();
+        let mut hand = self.hand.subscribe();
+        let before = self.elapsed();
         loop {
             let stands = hand.borrow_and_update().since.is_some();
-            let ran = begun.elapsed().saturating_sub(self.stood().saturating_sub(before));
-            let left = wall.saturating_sub(ran);
+            let left = wall.saturating_sub(self.elapsed().saturating_sub(before));
             let moved = hand.changed();
             if stands {
                 // The sender lives in `self`.
@@ -65,7 +77,7 @@ impl Stopwatch {
 
 impl Drop for Still {
     fn drop(&mut self) {
-        self.0.0.send_modify(|hand| {
+        self.0.hand.send_modify(|hand| {
             hand.waiting -= 1;
             if hand.waiting == 0
                 && let Some(since) = hand.since.take()
