@@ -67,6 +67,7 @@ mod tool_error;
 mod tools;
 mod trace;
 mod trust;
+mod under_way;
 mod waits;
 mod watch;
 mod workspace;

@@ -131,15 +131,15 @@ impl Session {
                 result = &mut entered => return result,
                 Some(asked) = questions.recv() => asked,
             };
-            // The guest waits too: nothing else of the call goes on.
-            let answer = self.ask_meanwhile(call, bound, &asked.question).await;
+            // A call whose watch asks for it may end without the answer.
+            let answer = tokio::select! {
+                biased;
+                result = &mut entered => return result,
+                answer = self.ask_meanwhile(call, bound, &asked.question) => answer,
+            };
             let answer = answer.map_err(|error| AdapterFailure {
-                code: error.code,
-                message: error.message,
-                status: None,
                 retryable: error.retryable,
-                retry_after_ms: None,
-                details: None,
+                ..AdapterFailure::new(error.code, error.message)
             });
             // Whoever asked may be gone.
             let _ = asked.reply.send(answer);

@@ -76,6 +76,20 @@ pub struct AdapterFailure {
     pub details: Option<String>,
 }
 
+impl AdapterFailure {
+    /// One that no other try mends.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            status: None,
+            retryable: false,
+            retry_after_ms: None,
+            details: None,
+        }
+    }
+}
+
 /// Why an adapter call gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum AdapterError {
@@ -436,14 +450,7 @@ fn wire_document(document: Document) -> source::Document {
 }
 
 pub(crate) fn garbage(message: String) -> AdapterFailure {
-    AdapterFailure {
-        code: "adapter-garbage".into(),
-        message,
-        status: None,
-        retryable: false,
-        retry_after_ms: None,
-        details: None,
-    }
+    AdapterFailure::new("adapter-garbage", message)
 }
 
 /// What an adapter calls JSON must be JSON: it goes on to programs as it is.

@@ -1,10 +1,13 @@
 //! Questions in the middle of a call: the guest waits for the answer, and its
 //! clock stands still meanwhile.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tokio::sync::{mpsc, oneshot};
 
 use crate::adapter::AdapterFailure;
-use crate::pause::{Answer, Question};
+use crate::pause::{Answer, QUESTION_LIMIT, Question};
 use crate::stopwatch::Stopwatch;
 
 /// What a call asks through. Clones ask for the same call.
@@ -12,6 +15,8 @@ use crate::stopwatch::Stopwatch;
 pub struct Asker {
     questions: mpsc::Sender<Asked>,
     clock: Stopwatch,
+    asked: Arc<AtomicUsize>,
+    limit: usize,
 }
 
 /// A question of a call that waits for its answer.
@@ -28,7 +33,14 @@ impl Asker {
     /// a time.
     pub fn new(clock: Stopwatch) -> (Self, mpsc::Receiver<Asked>) {
         let (questions, asked) = mpsc::channel(1);
-        (Self { questions, clock }, asked)
+        (Self { questions, clock, asked: Arc::default(), limit: QUESTION_LIMIT }, asked)
+    }
+
+    /// One for what lives longer than any call, whose questions are asked on
+    /// through those of calls, which count them.
+    pub fn relay() -> (Self, mpsc::Receiver<Asked>) {
+        let (asker, asked) = Self::new(Stopwatch::default());
+        (Self { limit: usize::MAX, ..asker }, asked)
     }
 
     /// The clock of the call.
@@ -36,7 +48,16 @@ impl Asker {
         &self.clock
     }
 
-    pub(crate) async fn ask(&self, question: Question) -> Result<Answer, AdapterFailure> {
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// `question-refused` where the call has asked too often, and what whoever
+    /// is asked refuses it with.
+    pub async fn ask(&self, question: Question) -> Result<Answer, AdapterFailure> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit {
+            let message = format!("a call asks {QUESTION_LIMIT} questions at most");
+            return Err(AdapterFailure::new("question-refused", message));
+        }
         let _still = self.clock.stand_still();
         let (reply, answer) = oneshot::channel();
         if self.questions.send(Asked { question, reply }).await.is_err() {

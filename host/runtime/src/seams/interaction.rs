@@ -1,15 +1,16 @@
 //! `executor:adapter/interaction`: questions in the middle of a call.
 //!
 //! A call that waits here stays in memory; one that can return `paused`
-//! instead waits in none. Where no execution asks (an index, a watch, a
-//! preview), nobody is asked: the answer is `cancelled`, which every protocol
+//! instead waits in none. A watch asks for the call that is under way on its
+//! connection. Where no execution asks (an index, a preview, a watch between
+//! calls), nobody is asked: the answer is `cancelled`, which every protocol
 //! that asks knows.
 
 use executor_bindings::adapter::executor::adapter::{interaction, types::Failure};
 
 use super::{AdapterSeam, host_failure};
 use crate::guest::Guest;
-use crate::pause::{Answer, QUESTION_LIMIT, Question};
+use crate::pause::{Answer, Question};
 
 impl interaction::Host for Guest<AdapterSeam> {
     async fn ask(
@@ -19,11 +20,6 @@ impl interaction::Host for Guest<AdapterSeam> {
         let Some(asker) = self.seam.context.asker.clone() else {
             return Ok(Ok(interaction::Answer::Cancelled));
         };
-        self.seam.questions_asked += 1;
-        if self.seam.questions_asked > QUESTION_LIMIT {
-            let message = format!("a call asks {QUESTION_LIMIT} questions at most");
-            return Ok(Err(host_failure("question-refused", message)));
-        }
         let question = match Question::checked(request) {
             Ok(question) => question,
             Err(failure) => return Ok(Err(host_failure("question-refused", failure.message))),

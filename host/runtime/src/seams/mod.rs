@@ -30,7 +30,6 @@ pub(crate) struct AdapterSeam {
     sent_bytes: usize,
     kept_bytes: usize,
     processes_held: usize,
-    questions_asked: usize,
 }
 
 impl AdapterSeam {
@@ -38,16 +37,7 @@ impl AdapterSeam {
     /// which is where it indexes.
     pub(crate) fn new(egress: Arc<Egress>, processes: Arc<Processes>, context: AdapterContext) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
-        Self {
-            egress,
-            processes,
-            context,
-            sink,
-            sent_bytes: 0,
-            kept_bytes: 0,
-            processes_held: 0,
-            questions_asked: 0,
-        }
+        Self { egress, processes, context, sink, sent_bytes: 0, kept_bytes: 0, processes_held: 0 }
     }
 
     /// Where the spans of its requests go.
