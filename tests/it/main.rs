@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something it needs is not there")]
 
 mod approvals;
+mod authorized;
 mod components;
 mod connect;
 mod daemon;

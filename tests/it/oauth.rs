@@ -17,10 +17,10 @@ use crate::daemon::Daemon;
 use crate::secrets::search;
 use crate::wire::Wire;
 
-const AUTHORIZATIONS: &str = "/v1/workspaces/default/authorizations";
+pub(crate) const AUTHORIZATIONS: &str = "/v1/workspaces/default/authorizations";
 
 /// A daemon with the emulator's API as the source `api`.
-async fn start(script: Script) -> (Daemon, Emulator) {
+pub(crate) async fn start(script: Script) -> (Daemon, Emulator) {
     let (daemon, emulator) = (Daemon::start(), oauth::start(script).await.unwrap());
     add(&daemon, &emulator, "api", "openapi.json");
     (daemon, emulator)
@@ -35,32 +35,32 @@ fn add(daemon: &Daemon, emulator: &Emulator, name: &str, document: &str) {
 }
 
 /// What a person does: begins, consents in a browser, and has a connection.
-fn authorize(daemon: &Daemon, request: Value) -> Value {
+pub(crate) fn authorize(daemon: &Daemon, request: Value) -> Value {
     let begun = begin(daemon, request);
     let page = browser::consent(begun["url"].as_str().unwrap()).unwrap();
     assert_eq!(page.status, 200, "{page:?}");
     stands(daemon, &begun)
 }
 
-fn begin(daemon: &Daemon, request: Value) -> Value {
+pub(crate) fn begin(daemon: &Daemon, request: Value) -> Value {
     let begun = Wire::owner(daemon).post(AUTHORIZATIONS, &request);
     assert_eq!(begun.status, 201, "{}", String::from_utf8_lossy(&begun.body));
     begun.json()
 }
 
-fn stands(daemon: &Daemon, begun: &Value) -> Value {
+pub(crate) fn stands(daemon: &Daemon, begun: &Value) -> Value {
     Wire::owner(daemon).get(&format!("{AUTHORIZATIONS}/{}", begun["id"].as_str().unwrap())).json()
 }
 
-fn by_code() -> Value {
+pub(crate) fn by_code() -> Value {
     json!({ "source": "api", "methods": ["oauth"], "oauth": { "client_id": PUBLIC_CLIENT } })
 }
 
-fn call(daemon: &Daemon, path: &str, arguments: &Value) -> crate::daemon::Answer {
+pub(crate) fn call(daemon: &Daemon, path: &str, arguments: &Value) -> crate::daemon::Answer {
     daemon.run(&["call", path, &arguments.to_string(), "--json"])
 }
 
-fn tokens(emulator: &Emulator, grant: &str) -> Vec<Entry> {
+pub(crate) fn tokens(emulator: &Emulator, grant: &str) -> Vec<Entry> {
     let asked = emulator.ledger.matching("POST", "/token").into_iter();
     asked.filter(|entry| entry.form("grant_type").as_deref() == Some(grant)).collect()
 }

@@ -163,7 +163,7 @@ fn key_credential(upstream: &Upstream) -> Credential {
         }],
         default_methods: vec!["key".into()],
         secrets: vec![secret],
-        renewal: None,
+        ..Credential::default()
     }
 }
 

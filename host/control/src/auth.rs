@@ -179,8 +179,18 @@ impl AuthMethod {
             secrets.extend(value(&variable.name).map(Secret::new));
         }
         if self.kind == "http-basic" {
-            let placement = self.basic(value)?;
-            secrets.push(placement.value.clone());
+            let (username, password) = self.basic_values(value)?;
+            // A key that is given as a user name is no less a secret.
+            if password.is_empty() {
+                secrets.push(Secret::new(username.clone()));
+            }
+            let encoded = BASE64.encode(format!("{username}:{password}"));
+            secrets.push(Secret::new(encoded.clone()));
+            let placement = Placement {
+                location: Location::Header,
+                name: "Authorization".into(),
+                value: Secret::new(format!("Basic {encoded}")),
+            };
             let method = CredentialMethod { id: self.id.clone(), placements: vec![placement], signing: None };
             return Ok((method, secrets));
         }
@@ -203,15 +213,9 @@ impl AuthMethod {
     }
 
     /// RFC 7617.
-    fn basic(&self, value: &dyn Fn(&str) -> Option<String>) -> Result<Placement, Problem> {
+    fn basic_values(&self, value: &dyn Fn(&str) -> Option<String>) -> Result<(String, String), Problem> {
         let username = value("username").ok_or_else(|| self.missing("username"))?;
-        let password = value("password").unwrap_or_default();
-        let encoded = BASE64.encode(format!("{username}:{password}"));
-        Ok(Placement {
-            location: Location::Header,
-            name: "Authorization".into(),
-            value: Secret::new(format!("Basic {encoded}")),
-        })
+        Ok((username, value("password").unwrap_or_default()))
     }
 
     fn placement(

@@ -1,11 +1,9 @@
 //! Connections: one credential, or none, for a source, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use executor_runtime::{Credential, Origin, Renewal, Scope, Secret};
-use executor_store::{ConnectionName, ConnectionRow, SourceName, SourceRow};
+use executor_store::{ConnectionName, ConnectionRow, SourceName, SourceRow, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -16,9 +14,9 @@ use crate::catalogue::Tool;
 use crate::clock::rfc3339;
 use crate::commands::ENVIRONMENT;
 use crate::indexing::ConnectionIndex;
-use crate::invoke::Bound;
-use crate::oauth::{EXPIRED, Endpoints, Flow, Grant, Tokens, expired};
+use crate::oauth::{Endpoints, Flow, Grant, OK};
 use crate::once::Once;
+use crate::outlive::Outliving;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -127,6 +125,16 @@ impl Workspace {
         request: AddConnection,
         once: Option<Once>,
     ) -> Result<ConnectionView, Problem> {
+        let (workspace, caller) = (self.this(), caller.clone());
+        Outliving::new(async move { workspace.adding_connection(&caller, request, once).await }).await
+    }
+
+    async fn adding_connection(
+        &self,
+        caller: &Caller,
+        request: AddConnection,
+        once: Option<Once>,
+    ) -> Result<ConnectionView, Problem> {
         if let Some(key) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let (source, name) = key.split_once('/').unwrap_or((&key, DEFAULT));
             return Ok(connection_view(self.known_connection(source, name)?));
@@ -147,18 +155,11 @@ impl Workspace {
         if self.store.connection(&source.name, &name)?.is_none() {
             return Ok(name);
         }
-        Err(Problem::new(
-            ProblemKind::Conflict,
-            "connection-exists",
-            format!("{} has a connection {name} already", source.name),
-        )
-        .hint(format!(
-            "remove it with `executor connections remove {} {name}`, or choose another --name",
-            source.name
-        )))
+        Err(taken(&source.name, &name))
     }
 
-    /// Stores a connection and its values, the values first.
+    /// Stores a connection and its values, the values first; if it is not
+    /// stored, neither are they.
     pub(crate) async fn put_new_connection(
         &self,
         source: &SourceRow,
@@ -168,25 +169,43 @@ impl Workspace {
         grant: Option<&Grant>,
         once: Option<executor_store::Once>,
     ) -> Result<ConnectionView, Problem> {
-        let mut variables = Vec::new();
-        for (variable, value) in values {
-            let id = self.secret_id();
-            let label = format!("{}/{name} {variable}", source.name);
-            self.keep_secret(&id, &label, value.trim_end_matches(['\r', '\n'])).await?;
-            variables.push((variable.clone(), id));
-        }
+        let auth = self.store.auth_methods(&source.name)?;
+        let auth = auth.into_iter().filter(|row| methods.contains(&row.id)).collect();
+        let variables: Vec<_> = values.keys().map(|variable| (variable.clone(), self.secret_id())).collect();
         let row = ConnectionRow {
             source: source.name.clone(),
             name,
             methods,
             variables,
             origins: source.origins.clone(),
-            state: "ok".into(),
+            state: OK.into(),
             oauth: grant.map(Grant::write),
+            auth,
             created_ms: self.shared.now_ms(),
         };
-        self.store.put_connection(row.clone(), once).await?;
+        let stored = self.store_with_values(&row, values, once).await;
+        if let Err(problem) = stored {
+            self.drop_secrets(&row).await?;
+            return Err(problem);
+        }
         Ok(connection_view(row))
+    }
+
+    async fn store_with_values(
+        &self,
+        row: &ConnectionRow,
+        values: &BTreeMap<String, String>,
+        once: Option<executor_store::Once>,
+    ) -> Result<(), Problem> {
+        for (variable, id) in &row.variables {
+            let label = format!("{}/{} {variable}", row.source, row.name);
+            let value = values.get(variable).map_or("", String::as_str);
+            self.keep_secret(id, &label, value.trim_end_matches(['\r', '\n'])).await?;
+        }
+        self.store.add_connection(row.clone(), once).await.map_err(|error| match error {
+            StoreError::Conflict { .. } => taken(&row.source, &row.name),
+            other => other.into(),
+        })
     }
 
     /// Gives a connection other values: where they may travel stays as it is.
@@ -194,6 +213,19 @@ impl Workspace {
     /// # Errors
     /// When there is no such connection, or it has no value of a name.
     pub async fn set_connection(
+        &self,
+        caller: &Caller,
+        source: &str,
+        name: &str,
+        request: SetConnection,
+    ) -> Result<ConnectionView, Problem> {
+        let (workspace, caller) = (self.this(), caller.clone());
+        let (source, name) = (source.to_owned(), name.to_owned());
+        Outliving::new(async move { workspace.setting_connection(&caller, &source, &name, request).await })
+            .await
+    }
+
+    async fn setting_connection(
         &self,
         caller: &Caller,
         source: &str,
@@ -219,6 +251,7 @@ impl Workspace {
                 self.keep_secret(id, &label, value.trim_end_matches(['\r', '\n'])).await?;
             }
         }
+        self.forget_use(&row.source, &row.name);
         let set: Vec<&String> = request.variables.keys().collect();
         self.record(caller, "connection.set", json!({"source": source, "connection": name, "values": set}))
             .await?;
@@ -299,11 +332,23 @@ impl Workspace {
     /// # Errors
     /// When there is none of that name.
     pub async fn remove_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
+        let (workspace, caller) = (self.this(), caller.clone());
+        let (source, name) = (source.to_owned(), name.to_owned());
+        Outliving::new(async move { workspace.removing_connection(&caller, &source, &name).await }).await
+    }
+
+    async fn removing_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
         let row = self.known_connection(source, name)?;
-        let revoked = match Grant::read(row.oauth.as_deref()) {
+        let grant = Grant::read(row.oauth.as_deref());
+        // A refresh under way would bring back tokens that nobody revokes.
+        let _turn = match &grant {
+            Some(grant) => Some(self.token_turn(grant).await),
+            None => None,
+        };
+        let revoked = match &grant {
             Some(grant) => {
                 let hosts = self.known_source(source)?.allowed_hosts;
-                tokio::time::timeout(REVOKING, self.revoke(&hosts, &grant)).await.unwrap_or(Some(false))
+                tokio::time::timeout(REVOKING, self.revoke(&hosts, grant)).await.unwrap_or(Some(false))
             }
             None => None,
         };
@@ -314,8 +359,18 @@ impl Workspace {
 
     pub(crate) async fn drop_connection(&self, row: &ConnectionRow) -> Result<(), Problem> {
         self.store.remove_connection(&row.source, &row.name).await?;
-        self.end_use(&row.source, Some(&row.name));
-        self.shared.cache.remove_tree(&format!("{}/{}", self.pool(&row.source), row.name));
+        self.forget_use(&row.source, &row.name);
+        self.drop_secrets(row).await
+    }
+
+    /// Ends what goes on with a connection's values, and forgets what was
+    /// agreed on with them: sessions, processes, watches.
+    pub(crate) fn forget_use(&self, source: &SourceName, name: &ConnectionName) {
+        self.end_use(source, Some(name));
+        self.shared.cache.remove_tree(&format!("{}/{name}", self.pool(source)));
+    }
+
+    async fn drop_secrets(&self, row: &ConnectionRow) -> Result<(), Problem> {
         let grant = Grant::read(row.oauth.as_deref());
         let authorized =
             grant.into_iter().flat_map(|grant| grant.client.secret.into_iter().chain([grant.tokens]));
@@ -385,138 +440,6 @@ impl Workspace {
     pub(crate) fn unnamed_connection(&self, source: &SourceName) -> Result<Option<ConnectionRow>, Problem> {
         Ok(unnamed(&self.store.connections(Some(source))?, source).cloned())
     }
-
-    /// A tool call's reach with the connection's values in it.
-    pub(crate) fn credential(
-        &self,
-        tool: &Tool,
-        connection: &ConnectionRow,
-        tokens: Option<&Tokens>,
-    ) -> Result<Option<Credential>, Problem> {
-        let serves = |alternative: &&Vec<String>| {
-            !alternative.is_empty() && alternative.iter().all(|id| connection.methods.contains(id))
-        };
-        let Some(alternative) = tool.row.auth.iter().find(serves) else {
-            return if tool.row.auth.is_empty() || tool.row.auth.iter().any(Vec::is_empty) {
-                Ok(None)
-            } else {
-                let needs: Vec<String> = tool.row.auth.iter().map(|methods| methods.join(" with ")).collect();
-                Err(binding(format!(
-                    "the connection {} signs in by {}, and {} needs {}",
-                    connection.name,
-                    connection.methods.join(", "),
-                    tool.path,
-                    needs.join(" or ")
-                )))
-            };
-        };
-        self.filled(connection, alternative, tokens).map(Some)
-    }
-
-    /// A connection's values, as what some of its methods place.
-    fn filled(
-        &self,
-        connection: &ConnectionRow,
-        alternative: &[String],
-        tokens: Option<&Tokens>,
-    ) -> Result<Credential, Problem> {
-        let grant = Grant::read(connection.oauth.as_deref());
-        if connection.state == EXPIRED && grant.is_some() {
-            return Err(expired(&connection.source, &connection.name, "its authorization ended"));
-        }
-        let value = |name: &str| {
-            let (_, id) = connection.variables.iter().find(|(variable, _)| variable == name)?;
-            let secret = self.shared.installation.secret(&self.name, id).ok().flatten()?;
-            String::from_utf8(secret.bytes().to_vec()).ok()
-        };
-        let rows = self.store.auth_methods(&connection.source)?;
-        let (mut methods, mut secrets): (Vec<_>, Vec<Secret>) = (Vec::new(), Vec::new());
-        for row in rows.iter().filter(|row| alternative.contains(&row.id)) {
-            let authorized = grant.as_ref().filter(|grant| grant.method == row.id);
-            let (method, found) = match (authorized, tokens) {
-                (Some(grant), None) => {
-                    let stored = self.stored_tokens(grant)?;
-                    AuthMethod::read(row).fill(&|_: &str| Some(stored.access.clone()))?
-                }
-                (Some(_), Some(tokens)) => {
-                    AuthMethod::read(row).fill(&|_: &str| Some(tokens.access.clone()))?
-                }
-                (None, _) => AuthMethod::read(row).fill(&value)?,
-            };
-            methods.push(method);
-            secrets.extend(found);
-        }
-        let origins = connection.origins.iter().filter_map(|origin| Origin::parse(origin).ok());
-        Ok(Credential {
-            connection: connection.name.to_string(),
-            origins: origins.collect(),
-            methods,
-            default_methods: alternative.to_vec(),
-            secrets,
-            renewal: None,
-        })
-    }
-
-    /// A connection's values, as what all its methods place: for an index, of
-    /// which no tool says what it takes.
-    pub(crate) async fn whole_credential(&self, connection: &ConnectionRow) -> Result<Credential, Problem> {
-        let Some(grant) = Grant::read(connection.oauth.as_deref()) else {
-            return self.filled(connection, &connection.methods, None);
-        };
-        let tokens = self.fresh_tokens(&connection.source, &connection.name, &grant, None).await?;
-        let credential = self.filled(connection, &connection.methods, Some(&tokens))?;
-        Ok(self.renewed(credential, connection, grant, tokens.generation))
-    }
-
-    /// Where a call may go, and what would be placed into its requests. Its
-    /// tokens may have expired: it is for showing.
-    pub(crate) fn shown_scope(&self, bound: &Bound) -> Result<Scope, Problem> {
-        let mut scope = self.reach(&bound.source)?;
-        if let Some(connection) = &bound.connection {
-            scope.credential = self.credential(&bound.tool, connection, None)?;
-        }
-        Ok(scope)
-    }
-
-    /// Where a call may go, and what is placed into its requests: tokens are
-    /// fresh, and are renewed where the upstream takes them no more.
-    pub(crate) async fn scope(&self, bound: &Bound) -> Result<Scope, Problem> {
-        let mut scope = self.reach(&bound.source)?;
-        let Some(connection) = &bound.connection else { return Ok(scope) };
-        let Some(grant) = Grant::read(connection.oauth.as_deref()) else {
-            scope.credential = self.credential(&bound.tool, connection, None)?;
-            return Ok(scope);
-        };
-        let tokens = self.fresh_tokens(&connection.source, &connection.name, &grant, None).await?;
-        let credential = self.credential(&bound.tool, connection, Some(&tokens))?;
-        scope.credential =
-            credential.map(|credential| self.renewed(credential, connection, grant, tokens.generation));
-        Ok(scope)
-    }
-
-    /// A credential that is refreshed where an upstream refuses it.
-    fn renewed(
-        &self,
-        credential: Credential,
-        connection: &ConnectionRow,
-        grant: Grant,
-        refused: u64,
-    ) -> Credential {
-        let (workspace, connection) = (self.this(), connection.clone());
-        let placed = credential.default_methods.clone();
-        let renewal = Renewal(Arc::new(move || {
-            let (workspace, placed, connection, grant) =
-                (workspace.clone(), placed.clone(), connection.clone(), grant.clone());
-            Box::pin(async move {
-                let (source, name) = (&connection.source, &connection.name);
-                let tokens = workspace.fresh_tokens(source, name, &grant, Some(refused)).await;
-                let tokens =
-                    tokens.inspect_err(|problem| tracing::info!(%problem, "a token was not renewed"));
-                workspace.filled(&connection, &placed, Some(&tokens.ok()?)).ok()
-            })
-        }));
-        Credential { renewal: Some(renewal), ..credential }
-    }
 }
 
 /// Whether a connection has all methods of an alternative of the tool, or the
@@ -571,7 +494,16 @@ fn unnamed<'c>(connections: &'c [ConnectionRow], source: &SourceName) -> Option<
     })
 }
 
-fn binding(message: String) -> Problem {
+fn taken(source: &SourceName, name: &ConnectionName) -> Problem {
+    Problem::new(
+        ProblemKind::Conflict,
+        "connection-exists",
+        format!("{source} has a connection {name} already"),
+    )
+    .hint(format!("remove it with `executor connections remove {source} {name}`, or choose another --name"))
+}
+
+pub(crate) fn binding(message: String) -> Problem {
     Problem::new(ProblemKind::Unprocessable, "binding", message)
 }
 

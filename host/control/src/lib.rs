@@ -20,6 +20,7 @@ mod commands;
 mod components;
 mod connections;
 mod control;
+mod credentials;
 mod detection;
 mod difference;
 mod discovery;

@@ -99,6 +99,8 @@ impl From<StoreError> for Problem {
                 "`executor secrets import-key` restores it from the recovery code that `export-key` printed",
             ),
             StoreError::Conflict { .. } => Self::new(ProblemKind::Conflict, "conflict", message),
+            StoreError::TooLarge { .. } => Self::new(ProblemKind::Unprocessable, "too-large", message),
+            StoreError::NotFound { .. } => Self::new(ProblemKind::NotFound, "not-found", message),
             _ => {
                 tracing::error!(error = %chain(&error), "storage failed");
                 Self::internal(message)

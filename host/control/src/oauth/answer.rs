@@ -10,6 +10,9 @@ use super::grant::Tokens;
 /// The longest lifetime that is believed.
 const LIFETIME_LIMIT_S: f64 = 10.0 * 365.0 * 86_400.0;
 
+/// No header carries more, and both tokens fit what one secret holds.
+const TOKEN_LIMIT_BYTES: usize = 24 * 1024;
+
 /// Tokens are replaced so long before they expire, or a tenth of their
 /// lifetime.
 const EARLY_S: f64 = 30.0;
@@ -23,6 +26,18 @@ pub(super) enum Refusal {
     Transient { message: String, retry_after_ms: Option<u64> },
     /// It said nothing that makes sense.
     Garbage { message: String },
+}
+
+impl Refusal {
+    /// The same without values that are nobody's to read.
+    pub(super) fn without(self, secrets: &[&str]) -> Self {
+        let Self::Refused { error, description: Some(description) } = self else { return self };
+        let clean = |text: String| {
+            let known = secrets.iter().filter(|secret| !secret.is_empty());
+            known.fold(text, |text, secret| text.replace(secret, "[redacted]"))
+        };
+        Self::Refused { error: clean(error), description: Some(clean(description)) }
+    }
 }
 
 /// The fields of an answer: JSON, or a form as some servers still send.
@@ -48,6 +63,11 @@ pub(super) fn tokens(fetched: &Fetched, asked: &[String], now_ms: i64) -> Result
     let Some(access) = text(&fields, "access_token") else {
         return Err(Refusal::Garbage { message: "its answer has no access_token".into() });
     };
+    let too_long = [Some(access), text(&fields, "refresh_token")].into_iter().flatten();
+    if too_long.into_iter().any(|token| token.len() > TOKEN_LIMIT_BYTES) {
+        let message = format!("it gives tokens of more than {} KiB", TOKEN_LIMIT_BYTES / 1024);
+        return Err(Refusal::Garbage { message });
+    }
     if !access.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Refusal::Garbage {
             message: "its access token holds characters that no header carries".into(),
@@ -205,11 +225,26 @@ mod tests {
             r#"{"access_token":"a\r\nb: c"}"#,
             "garbage its access token holds characters that no header carries",
         );
+        let long = format!(r#"{{"access_token":"{}"}}"#, "a".repeat(TOKEN_LIMIT_BYTES + 1));
+        check(200, json, &long, "garbage it gives tokens of more than 24 KiB");
         check(
             200,
             json,
             r#"{"access_token":"t","token_type":"mac"}"#,
             "garbage it gives tokens of type \"mac\", and bearer tokens alone can be used",
         );
+    }
+
+    #[test]
+    fn a_refusal_repeats_no_secret() {
+        let refusal = Refusal::Refused {
+            error: "invalid_grant".into(),
+            description: Some("no such token: r3fresh (of client s3cret)".into()),
+        };
+        let told = Refusal::Refused {
+            error: "invalid_grant".into(),
+            description: Some("no such token: [redacted] (of client [redacted])".into()),
+        };
+        assert_eq!(refusal.without(&["r3fresh", "", "s3cret"]), told);
     }
 }

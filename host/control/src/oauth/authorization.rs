@@ -78,6 +78,13 @@ pub struct Callback {
     pub iss: Option<String>,
 }
 
+impl Callback {
+    /// Whether a person brought a code and nothing of what came with it.
+    pub(super) fn is_code_alone(&self) -> bool {
+        self.state.is_empty() && self.iss.is_none() && self.error.is_none()
+    }
+}
+
 /// How an authorization stands.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuthorizationView {

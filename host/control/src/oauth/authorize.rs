@@ -13,7 +13,7 @@ use super::authorization::{
 use super::config::OauthConfig;
 use super::discover::Discovered;
 use super::exchange::{KnownClient, refused};
-use super::grant::{Client, Flow, Grant, Tokens};
+use super::grant::{ClientAuth, Flow, Grant, Tokens};
 use super::pending::{Entry, LIFETIME_MS, Open};
 use super::reply::{check_issuer, pasted};
 use super::request::{RESERVED, authorization_url, redirect, secret_text};
@@ -56,7 +56,7 @@ impl Workspace {
         if let Some(name) = choices.parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
             return Err(Problem::invalid(format!("{name:?} is the host's own parameter")));
         }
-        let (draft, found) = self.draft(request, &redirect).await?;
+        let draft = self.draft(request, &redirect).await?;
         let mut id = [0; 16];
         getrandom::fill(&mut id).expect("the operating system gives randomness");
         let view = self.waiting(hex::encode(id), &draft);
@@ -68,7 +68,7 @@ impl Workspace {
                 Ok(view)
             }
             Flow::DeviceCode => self.begin_device(caller, draft, view).await,
-            Flow::AuthorizationCode => self.begin_code(caller, draft, view, &found, redirect, &choices),
+            Flow::AuthorizationCode => self.begin_code(caller, draft, view, redirect, &choices),
         }
     }
 
@@ -104,19 +104,21 @@ impl Workspace {
             return Err(Problem::invalid("this address is of another authorization")
                 .hint("copy the one at which the browser ended after the last link was opened"));
         }
+        if pasted.is_code_alone() && self.shared.pending.names_issuer(id) {
+            return Err(Problem::invalid(
+                "this server names itself in its answers, and a code alone does not",
+            )
+            .hint("copy the whole address at which the browser ended"));
+        }
         let (_, caller, open) = self.shared.pending.take(id, self.shared.now_ms())?;
         self.answered(id, caller, open, pasted).await?;
         self.authorization(id)
     }
 
-    async fn draft(
-        &self,
-        request: BeginAuthorization,
-        redirect: &str,
-    ) -> Result<(Draft, Discovered), Problem> {
+    async fn draft(&self, request: BeginAuthorization, redirect: &str) -> Result<Draft, Problem> {
         let source = self.known_source(&request.source)?;
         if request.again {
-            return self.draft_again(source, request);
+            return self.draft_again(source, request, redirect).await;
         }
         let name = request.name.as_deref().unwrap_or(DEFAULT);
         let name = self.free_connection(&source, name)?;
@@ -144,36 +146,88 @@ impl Workspace {
             method: id,
             flow,
             endpoints: found.endpoints.clone(),
-            client: Client { id: client.id.clone(), auth: client.auth, secret },
+            client: client.kept(secret),
             resource: found.resource.clone(),
             scopes,
             tokens: self.secret_id(),
+            issuer_required: found
+                .metadata
+                .as_ref()
+                .is_some_and(|it| it.authorization_response_iss_parameter_supported),
         };
         let variables = request.variables;
-        Ok((Draft { source, name, methods, variables, grant, client, again: false }, found))
+        Ok(Draft { source, name, methods, variables, grant, client, again: false })
     }
 
-    /// What was pinned stays as it is; scopes may be added.
-    fn draft_again(
+    /// What was pinned stays as it is; scopes may be added, and the client may
+    /// be another one: servers forget those that registered themselves, and
+    /// people replace secrets.
+    async fn draft_again(
         &self,
         source: SourceRow,
         request: BeginAuthorization,
-    ) -> Result<(Draft, Discovered), Problem> {
+        redirect: &str,
+    ) -> Result<Draft, Problem> {
         let row = self.known_connection(&request.source, request.name.as_deref().unwrap_or(DEFAULT))?;
         let mut grant = Grant::read(row.oauth.as_deref()).ok_or_else(|| {
             Problem::invalid(format!("{}/{} was not made by OAuth", row.source, row.name))
                 .hint("`executor connections set` gives its values anew")
         })?;
-        for scope in request.oauth.scopes.into_iter().flatten() {
-            if !grant.scopes.contains(&scope) {
-                grant.scopes.push(scope);
+        let choices = request.oauth;
+        let other_flow = choices.flow.is_some_and(|flow| flow != grant.flow);
+        if other_flow || choices.client_metadata_url.is_some() || !request.variables.is_empty() {
+            return Err(Problem::invalid(format!(
+                "{}/{} stays authorized by the flow that it has, and its values stay",
+                row.source, row.name
+            ))
+            .hint(
+                "remove the connection and add it for another flow; `executor connections set` gives values",
+            ));
+        }
+        for scope in choices.scopes.iter().flatten() {
+            if !grant.scopes.contains(scope) {
+                grant.scopes.push(scope.clone());
             }
         }
-        let client = self.grant_client(&grant)?;
+        let client = self.client_again(&source, &grant, &choices, redirect).await?;
+        let secret = grant.client.secret.clone().or_else(|| Some(self.secret_id()));
+        grant.client = client.kept(secret.filter(|_| client.secret.is_some()));
         let (name, methods) = (row.name, row.methods);
+        Ok(Draft { source, name, methods, variables: BTreeMap::new(), grant, client, again: true })
+    }
+
+    /// The client of a connection that is authorized again: as the person says
+    /// now, else registered anew where executor had registered it, else as it
+    /// was.
+    async fn client_again(
+        &self,
+        source: &SourceRow,
+        grant: &Grant,
+        choices: &OauthChoices,
+        redirect: &str,
+    ) -> Result<KnownClient, Problem> {
+        let known = self.grant_client(grant)?;
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let (id, secret) = (given(&choices.client_id), given(&choices.client_secret));
+        if id.is_some() || secret.is_some() {
+            let (id, secret) = (id.unwrap_or_else(|| known.id.clone()), secret.or(known.secret));
+            let auth = match (known.auth, &secret) {
+                (_, None) => ClientAuth::None,
+                (ClientAuth::None, Some(_)) => ClientAuth::ClientSecretBasic,
+                (auth, Some(_)) => auth,
+            };
+            return Ok(KnownClient { id, secret, auth, registered_at: None });
+        }
+        let Some(place) = &known.registered_at else { return Ok(known) };
+        let servers = self.servers(&source.allowed_hosts);
         let found = Discovered { endpoints: grant.endpoints.clone(), ..Discovered::default() };
-        let variables = BTreeMap::new();
-        Ok((Draft { source, name, methods, variables, grant, client, again: true }, found))
+        match servers.register(place, &found, grant.flow, redirect).await {
+            Ok(client) => Ok(client),
+            Err(problem) => {
+                tracing::info!(%problem, source = %source.name, "the client that is registered is used again");
+                Ok(known)
+            }
+        }
     }
 
     /// The methods of a new connection, and the one of them by OAuth.
@@ -221,15 +275,12 @@ impl Workspace {
         caller: &Caller,
         draft: Draft,
         mut view: AuthorizationView,
-        found: &Discovered,
         redirect: String,
         choices: &OauthChoices,
     ) -> Result<AuthorizationView, Problem> {
         let (state, verifier) = (secret_text(), secret_text());
         view.url = Some(authorization_url(&draft.grant, &redirect, &state, &verifier, choices)?);
-        let issuer_required =
-            found.metadata.as_ref().is_some_and(|it| it.authorization_response_iss_parameter_supported);
-        let open = Open { draft, verifier, redirect, issuer_required };
+        let open = Open { draft, verifier, redirect };
         self.wait(caller, &view, Some(open), Some(&state));
         Ok(view)
     }
@@ -306,8 +357,8 @@ impl Workspace {
         open: Open,
         callback: Callback,
     ) -> Result<ConnectionView, Problem> {
-        let Open { mut draft, verifier, redirect, issuer_required } = open;
-        check_issuer(&draft.grant.endpoints, issuer_required, callback.iss.as_deref())?;
+        let Open { mut draft, verifier, redirect } = open;
+        check_issuer(&draft.grant.endpoints, draft.grant.issuer_required, callback.iss.as_deref())?;
         let servers = self.servers(&draft.source.allowed_hosts);
         let url = servers.checked(draft.grant.endpoints.token.as_deref().unwrap_or_default())?;
         let code = callback.code.filter(|code| !code.is_empty());
@@ -337,35 +388,45 @@ impl Workspace {
         draft: Draft,
         tokens: Tokens,
     ) -> Result<ConnectionView, Problem> {
+        let again = draft.again;
         let mut grant = draft.grant.clone();
         grant.client.auth = draft.client.auth;
-        let label = format!("{}/{}", draft.source.name, draft.name);
-        self.keep_tokens(&grant, &label, &tokens).await?;
-        if let (Some(id), Some(secret)) = (&grant.client.secret, &draft.client.secret)
-            && !draft.again
-        {
-            self.keep_secret(id, &format!("{label} client secret"), secret).await?;
-        }
-        let view = if draft.again {
-            self.reconnect(&draft.source.name, &draft.name, &grant).await?
-        } else {
-            self.put_new_connection(
-                &draft.source,
-                draft.name,
-                draft.methods,
-                &draft.variables,
-                Some(&grant),
-                None,
-            )
-            .await?
-        };
+        let scopes = tokens.scopes.clone();
+        let view = self.keep(draft, &grant, tokens).await?;
         let what = json!({
             "source": view.source, "connection": view.name, "origins": view.origins,
-            "endpoints": grant.endpoints, "scopes": tokens.scopes, "flow": grant.flow,
+            "endpoints": grant.endpoints, "scopes": scopes, "flow": grant.flow,
         });
-        let action = if draft.again { "connection.authorize" } else { "connection.add" };
+        let action = if again { "connection.authorize" } else { "connection.add" };
         self.record(caller, action, what).await?;
         Ok(self.indexed_with(caller, view).await)
+    }
+
+    /// Stores what was authorized, while nobody refreshes it.
+    async fn keep(&self, draft: Draft, grant: &Grant, tokens: Tokens) -> Result<ConnectionView, Problem> {
+        let Draft { source, name, methods, variables, client, again, .. } = draft;
+        let _turn = self.token_turn(grant).await;
+        let label = format!("{}/{name}", source.name);
+        let mut tokens = tokens;
+        let before = match again {
+            true => Grant::read(self.known_connection(source.name.as_str(), name.as_str())?.oauth.as_deref()),
+            false => None,
+        };
+        if let Some(before) = &before {
+            tokens.generation = self.stored_tokens(before)?.generation + 1;
+        }
+        self.keep_tokens(grant, &label, &tokens).await?;
+        if let (Some(id), Some(secret)) = (&grant.client.secret, &client.secret) {
+            self.keep_secret(id, &format!("{label} client secret"), secret).await?;
+        }
+        let Some(before) = before else {
+            return self.put_new_connection(&source, name, methods, &variables, Some(grant), None).await;
+        };
+        let view = self.reconnect(&source.name, &name, grant).await?;
+        if let (Some(secret), None) = (before.client.secret, &grant.client.secret) {
+            self.shared.installation.remove_secret(&self.name, &secret).await?;
+        }
+        Ok(view)
     }
 
     pub(crate) fn secret_id(&self) -> SecretId {

@@ -22,12 +22,12 @@ impl Servers<'_> {
         let secret = choices.client_secret.clone().filter(|secret| !secret.is_empty());
         if let Some(id) = choices.client_id.as_ref().filter(|id| !id.is_empty()) {
             let auth = auth_for(found, secret.is_some(), None);
-            return Ok(KnownClient { id: id.clone(), secret, auth });
+            return Ok(KnownClient { id: id.clone(), secret, auth, registered_at: None });
         }
         let described = found.metadata.as_ref().is_some_and(|it| it.client_id_metadata_document_supported);
         if let Some(url) = choices.client_metadata_url.as_ref().filter(|_| described) {
             let id = self.checked(url)?.to_string();
-            return Ok(KnownClient { id, secret: None, auth: ClientAuth::None });
+            return Ok(KnownClient { id, secret: None, auth: ClientAuth::None, registered_at: None });
         }
         match &found.registration {
             Some(place) if flow != Flow::ClientCredentials => {
@@ -38,7 +38,7 @@ impl Servers<'_> {
     }
 
     /// Registers a client (RFC 7591).
-    async fn register(
+    pub(super) async fn register(
         &self,
         place: &str,
         found: &Discovered,
@@ -77,7 +77,7 @@ impl Servers<'_> {
         };
         let secret = text("client_secret").map(str::to_owned);
         let auth = auth_for(found, secret.is_some(), text("token_endpoint_auth_method"));
-        Ok(KnownClient { id: id.to_owned(), secret, auth })
+        Ok(KnownClient { id: id.to_owned(), secret, auth, registered_at: Some(place.to_owned()) })
     }
 }
 

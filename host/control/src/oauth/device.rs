@@ -12,7 +12,6 @@ use super::grant::Tokens;
 use super::pending::LIFETIME_MS;
 use crate::caller::Caller;
 use crate::clock::rfc3339;
-use crate::connections::ConnectionView;
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
@@ -24,6 +23,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Added where it says that it is asked too often (section 3.5).
 const SLOWER: Duration = Duration::from_secs(5);
 
+/// What a server has us wait at least: none is asked without a pause.
+const INTERVAL_LEAST: Duration = Duration::from_secs(1);
+
 /// What a server makes us wait at most.
 const INTERVAL_LIMIT: Duration = Duration::from_secs(60);
 
@@ -31,7 +33,7 @@ impl Workspace {
     pub(super) async fn begin_device(
         &self,
         caller: &Caller,
-        draft: Draft,
+        mut draft: Draft,
         mut view: AuthorizationView,
     ) -> Result<AuthorizationView, Problem> {
         let servers = self.servers(&draft.source.allowed_hosts);
@@ -43,8 +45,8 @@ impl Workspace {
         }
         fields.extend(draft.grant.resource.as_deref().map(|resource| ("resource", resource)));
         let refused = |refusal| refused(&url, refusal);
-        let fetched = servers.post_form(&url, &draft.client, &fields).await.map_err(refused)?;
-        let answer = understood(&fetched).map_err(refused)?;
+        let asked = servers.ask_as(&url, &mut draft.client, &fields, understood).await;
+        let answer = asked.map_err(refused)?;
         let text = |name: &str| answer.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let garbage = |what: &str| refused(Refusal::Garbage { message: format!("its answer has no {what}") });
         let device_code = text("device_code").ok_or_else(|| garbage("device_code"))?.to_owned();
@@ -56,7 +58,8 @@ impl Workspace {
         servers.checked(page)?;
         servers.checked(whole)?;
         let seconds = |name: &str| answer.get(name).and_then(Value::as_u64);
-        let interval = seconds("interval").map_or(INTERVAL, Duration::from_secs).min(INTERVAL_LIMIT);
+        let interval = seconds("interval").map_or(INTERVAL, Duration::from_secs);
+        let interval = interval.clamp(INTERVAL_LEAST, INTERVAL_LIMIT);
         let lifetime_ms = seconds("expires_in").and_then(|seconds| i64::try_from(seconds).ok());
         let lifetime_ms =
             lifetime_ms.map_or(LIFETIME_MS, |seconds| seconds.saturating_mul(1000)).min(LIFETIME_MS);
@@ -82,8 +85,9 @@ impl Workspace {
         let settled = id.clone();
         let task = tokio::spawn(async move {
             let deadline = Duration::from_millis(u64::try_from(lifetime_ms).unwrap_or(0));
-            let polling = workspace.polled(&caller, draft, &device_code, interval);
-            let outcome = tokio::time::timeout(deadline, polling).await.unwrap_or_else(|_| {
+            let mut draft = draft;
+            let polling = workspace.polled(&mut draft, &device_code, interval);
+            let tokens = tokio::time::timeout(deadline, polling).await.unwrap_or_else(|_| {
                 Err(Problem::new(
                     ProblemKind::Unprocessable,
                     "authorization-refused",
@@ -91,6 +95,10 @@ impl Workspace {
                 )
                 .hint("begin again"))
             });
+            let outcome = match tokens {
+                Ok(tokens) => workspace.connect(&caller, draft, tokens).await,
+                Err(problem) => Err(problem),
+            };
             workspace.shared.pending.settle(&settled, &outcome);
         });
         self.shared.pending.polled_by(&id, task.abort_handle());
@@ -98,19 +106,19 @@ impl Workspace {
 
     async fn polled(
         &self,
-        caller: &Caller,
-        mut draft: Draft,
+        draft: &mut Draft,
         device_code: &str,
         mut interval: Duration,
-    ) -> Result<ConnectionView, Problem> {
+    ) -> Result<Tokens, Problem> {
         loop {
             tokio::time::sleep(interval).await;
-            match self.asked(&mut draft, device_code).await? {
-                Ok(tokens) => return self.connect(caller, draft, tokens).await,
+            match self.asked(draft, device_code).await? {
+                Ok(tokens) => return Ok(tokens),
                 Err(Refusal::Refused { error, .. }) if error == "authorization_pending" => {}
                 Err(Refusal::Refused { error, .. }) if error == "slow_down" => interval += SLOWER,
                 Err(Refusal::Transient { retry_after_ms, .. }) => {
-                    interval = retry_after_ms.map_or(interval * 2, Duration::from_millis);
+                    let wait = retry_after_ms.map_or(interval * 2, Duration::from_millis);
+                    interval = interval.max(wait);
                 }
                 Err(refusal) => {
                     let url = self.servers(&draft.source.allowed_hosts);

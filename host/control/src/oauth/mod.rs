@@ -27,7 +27,7 @@ pub use authorization::{
 };
 pub(crate) use config::OauthConfig;
 pub(crate) use fresh::{Refreshing, expired};
-pub(crate) use grant::{EXPIRED, Grant, Tokens};
+pub(crate) use grant::{EXPIRED, Grant, OK, Tokens};
 pub use grant::{Endpoints, Flow};
 pub(crate) use pending::Pending;
 pub(crate) use scopes::of_tool;

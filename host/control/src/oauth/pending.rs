@@ -43,8 +43,6 @@ pub(super) struct Open {
     /// The secret half of the code challenge (RFC 7636).
     pub(super) verifier: String,
     pub(super) redirect: String,
-    /// Whether an answer without the issuer's name is refused (RFC 9207).
-    pub(super) issuer_required: bool,
 }
 
 impl Drop for Entry {
@@ -107,6 +105,13 @@ impl Pending {
     pub(super) fn has_state(&self, id: &str, state: &str) -> bool {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.get(id).is_some_and(|entry| entry.state == Some(Digest::of(state.as_bytes())))
+    }
+
+    /// Whether the server of one names itself in its answers.
+    pub(super) fn names_issuer(&self, id: &str) -> bool {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = entries.get(id).and_then(|entry| entry.open.as_ref());
+        open.is_some_and(|open| open.draft.grant.issuer_required)
     }
 
     pub(super) fn settle(&self, id: &str, outcome: &Result<ConnectionView, Problem>) {

@@ -7,7 +7,8 @@ use super::authorization::Callback;
 use super::grant::Endpoints;
 use crate::problem::{Problem, ProblemKind};
 
-/// RFC 9207: an answer of another server is not taken for this one's.
+/// RFC 9207: an answer of another server is not taken for this one's. Where
+/// the issuer is not known by name, it is of the host that was asked.
 pub(super) fn check_issuer(
     endpoints: &Endpoints,
     required: bool,
@@ -17,13 +18,27 @@ pub(super) fn check_issuer(
         Problem::new(ProblemKind::Unprocessable, "authorization-refused", message)
             .hint("begin again; where it happens again, somebody is between you and the server")
     };
+    let asked = endpoints.authorization.as_deref().or(endpoints.token.as_deref());
     match (given, endpoints.issuer.as_deref()) {
         (Some(given), Some(issuer)) if given != issuer => {
             Err(mixed(format!("the answer is of {}, and {issuer} was asked", shown(given))))
         }
+        (Some(given), None) if !is_of_one_origin(given, endpoints) => Err(mixed(format!(
+            "the answer is of {}, and {} was asked",
+            shown(given),
+            shown(asked.unwrap_or_default())
+        ))),
         (None, _) if required => Err(mixed("the answer does not say which server it is of".into())),
         _ => Ok(()),
     }
+}
+
+/// Whether an issuer has the origin of the authorization or token endpoint.
+fn is_of_one_origin(issuer: &str, endpoints: &Endpoints) -> bool {
+    let origin = |text: &str| Url::parse(text).ok().map(|url| url.origin());
+    let asked = [&endpoints.authorization, &endpoints.token].into_iter().flatten();
+    let issuer = origin(issuer);
+    issuer.is_some() && asked.into_iter().any(|endpoint| origin(endpoint) == issuer)
 }
 
 /// What a person pasted: a whole address, its query, or the code alone.
@@ -95,6 +110,15 @@ mod tests {
         assert!(check_issuer(&own, false, None).is_ok());
         assert!(check_issuer(&own, true, None).is_err());
         assert!(check_issuer(&own, false, Some("https://evil")).is_err());
-        assert!(check_issuer(&endpoints(None), false, Some("https://as")).is_ok());
+        let written = Endpoints {
+            authorization: Some("https://login.as/authorize".into()),
+            token: Some("https://as/token".into()),
+            ..endpoints(None)
+        };
+        for (issuer, expect) in
+            [("https://as", true), ("https://login.as/tenant", true), ("https://evil", false), ("as", false)]
+        {
+            assert_eq!(check_issuer(&written, false, Some(issuer)).is_ok(), expect, "{issuer}");
+        }
     }
 }

@@ -103,10 +103,11 @@ mod tests {
                 authorization: Some("https://accounts.google.com/auth?x=1#f".into()),
                 ..Endpoints::default()
             },
-            client: Client { id: "c d".into(), auth: ClientAuth::None, secret: None },
+            client: Client { id: "c d".into(), auth: ClientAuth::None, secret: None, registered_at: None },
             resource: Some("https://api/mcp".into()),
             scopes: vec!["a".into(), "b".into()],
             tokens: SecretId::new(1, [0; 16]),
+            issuer_required: false,
         };
         let choices = OauthChoices {
             parameters: BTreeMap::from([("prompt".to_owned(), "none".to_owned())]),

@@ -198,12 +198,18 @@ impl Egress {
         let body = Bytes::from(std::mem::take(&mut outgoing.body));
         let request = Sealing { method, url, headers, body };
         let named = outgoing.auth.as_deref();
-        let credential = scope.credential_for(&origin);
-        let answer = self.send_once(scope, &origin, request.clone(), credential.as_ref(), named).await?;
+        let Some(credential) = scope.credential_for(&origin) else {
+            return self.send_once(scope, &origin, request, None, named).await;
+        };
+        scope.expect_sealed(&origin, &credential, named)?;
+        if credential.renewal.is_none() {
+            return self.send_once(scope, &origin, request, Some(&credential), named).await;
+        }
+        let answer = self.send_once(scope, &origin, request.clone(), Some(&credential), named).await?;
         if answer.status != 401 {
             return Ok(answer);
         }
-        match scope.renewed(&origin, named).await {
+        match scope.renewed(&origin, &credential, named).await {
             Some(renewed) => self.send_once(scope, &origin, request, Some(&renewed), named).await,
             None => Ok(answer),
         }

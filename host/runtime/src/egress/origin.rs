@@ -52,6 +52,11 @@ impl Origin {
         Self::of(&url)
     }
 
+    /// Whether what goes there can't be read on its way.
+    pub fn is_https(&self) -> bool {
+        self.scheme == "https"
+    }
+
     /// `host:port`, as `--allow-host` takes it.
     pub fn host_port(&self) -> HostPort {
         HostPort { host: self.host.clone(), port: self.port }

@@ -12,11 +12,11 @@ use super::sign::SignError;
 
 /// What a path segment is escaped by: everything but the unreserved
 /// characters (RFC 3986, section 2.3).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What a cookie's value can't hold (RFC 6265, section 4.1.1); all else is sent
 /// as the person gave it.
-const COOKIE_VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b',').add(b';').add(b'\\');
+pub(super) const COOKIE_VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b',').add(b';').add(b'\\');
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -53,7 +53,7 @@ impl Sealing {
         match placement.location {
             Location::Header => self.header(placement),
             Location::Query => {
-                self.url.query_pairs_mut().append_pair(&placement.name, placement.value.expose());
+                self.query(placement);
                 Ok(())
             }
             Location::Cookie => self.cookie(placement),
@@ -73,14 +73,20 @@ impl Sealing {
         Ok(())
     }
 
-    /// One `Cookie` header holds all of them (RFC 6265, section 5.4). What a
-    /// guest set under the name of a credential gives way to it.
+    /// What a guest set under the name of a credential gives way to it: servers
+    /// differ in which of two they take.
+    fn query(&mut self, placement: &Placement) {
+        let own = self.url.query().unwrap_or_default();
+        let query = with_pair(own, placement);
+        self.url.set_query(Some(&query));
+    }
+
+    /// One `Cookie` header holds all of them (RFC 6265, section 5.4).
     fn cookie(&mut self, placement: &Placement) -> Result<(), PlaceError> {
         let own = self.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let others = own
-            .flat_map(|line| line.split(';'))
-            .map(str::trim)
-            .filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(placement.name.as_str()));
+        let others = own.flat_map(|line| line.split(';')).map(str::trim).filter(|pair| {
+            !pair.is_empty() && pair.split('=').next().map(str::trim) != Some(placement.name.as_str())
+        });
         let value = utf8_percent_encode(placement.value.expose(), COOKIE_VALUE);
         let placed = format!("{}={value}", placement.name);
         let line = others.map(str::to_owned).chain([placed]).collect::<Vec<_>>().join("; ");
@@ -108,9 +114,6 @@ impl Sealing {
     }
 
     fn form(&mut self, placement: &Placement) -> Result<(), PlaceError> {
-        let field: String = form_urlencoded::Serializer::new(String::new())
-            .append_pair(&placement.name, placement.value.expose())
-            .finish();
         let media_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media_type = media_type.map(|value| value.split(';').next().unwrap_or_default().trim());
         let is_form = media_type.is_some_and(|value| value.eq_ignore_ascii_case(FORM));
@@ -120,14 +123,23 @@ impl Sealing {
         if !is_form {
             self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
         }
-        let mut body = self.body.to_vec();
-        if !body.is_empty() {
-            body.push(b'&');
-        }
-        body.extend_from_slice(field.as_bytes());
-        self.body = Bytes::from(body);
+        // A form is ASCII; what is none in it is no pair that a server reads.
+        let own = String::from_utf8_lossy(&self.body).into_owned();
+        self.body = Bytes::from(with_pair(&own, placement));
         Ok(())
     }
+}
+
+/// A query or a form with the value in it, and no other of that name.
+fn with_pair(own: &str, placement: &Placement) -> String {
+    let is_other = |pair: &&str| {
+        let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name);
+        !pair.is_empty() && name.as_deref() != Some(placement.name.as_str())
+    };
+    let placed = form_urlencoded::Serializer::new(String::new())
+        .append_pair(&placement.name, placement.value.expose())
+        .finish();
+    own.split('&').filter(is_other).chain([placed.as_str()]).collect::<Vec<_>>().join("&")
 }
 
 pub(super) fn sensitive(name: &str, value: &str) -> Result<HeaderValue, PlaceError> {
@@ -201,15 +213,33 @@ mod tests {
         check_form(Some(FORM), "a=1", "a=1&key=a%26b+c");
         check_form(Some("Application/X-WWW-Form-Urlencoded; charset=utf-8"), "", "key=a%26b+c");
         check_form(None, "", "key=a%26b+c");
+        check_form(Some(FORM), "key=forged&b=%2B&%6Bey=2", "b=%2B&key=a%26b+c");
         let none = "\"key\" is placed into a form, and the request's body is none";
         check_form(Some("application/json"), "{}", none);
         check_form(None, "text", none);
     }
 
+    fn check_query(url: &str, expect: &str) {
+        let mut request = request(url, None, "");
+        request.place(&placement(Location::Query, "api key", "a&b c")).expect("a fixture");
+        assert_eq!(request.url.as_str(), expect);
+    }
+
+    #[test]
+    fn a_query_holds_a_credential_once() {
+        check_query("https://x/", "https://x/?api+key=a%26b+c");
+        check_query("https://x/?a=%20&b", "https://x/?a=%20&b&api+key=a%26b+c");
+        check_query("https://x/?api+key=forged&a=1&api%20key=2", "https://x/?a=1&api+key=a%26b+c");
+        check_query("https://x/?api+key", "https://x/?api+key=a%26b+c");
+    }
+
     #[test]
     fn cookies_share_a_header_and_a_guest_displaces_none() {
         let mut request = request("https://x/", None, "");
-        request.headers.insert(COOKIE, "theme=dark; session=forged; sessions=2".parse().expect("a fixture"));
+        request.headers.insert(
+            COOKIE,
+            "theme=dark; session=forged; session =forged; sessions=2".parse().expect("a fixture"),
+        );
         request.place(&placement(Location::Cookie, "session", "s e;c/+=%")).expect("a fixture");
         request.place(&placement(Location::Cookie, "csrf", "t")).expect("a fixture");
         assert_eq!(request.headers[COOKIE], "theme=dark; sessions=2; session=s%20e%3Bc/+=%; csrf=t");

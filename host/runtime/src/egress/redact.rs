@@ -9,8 +9,8 @@ const SHORTEST: usize = 8;
 /// Finds a set of values in a stream of bytes, across the joints of chunks.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor {
+    /// The longest first.
     secrets: Vec<Vec<u8>>,
-    longest: usize,
     held: Vec<u8>,
 }
 
@@ -20,24 +20,38 @@ impl Redactor {
             .filter(|secret| secret.len() >= SHORTEST)
             .map(|secret| secret.as_bytes().to_vec())
             .collect();
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let longest = secrets.first().map_or(0, Vec::len);
-        Self { secrets, longest, held: Vec::new() }
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        secrets.dedup();
+        Self { secrets, held: Vec::new() }
     }
 
     /// Whether there is anything to look for.
     pub(crate) fn may_change(&self) -> bool {
-        self.longest > 0
+        !self.secrets.is_empty()
     }
 
-    /// Takes the next chunk and gives what is sure to be free of secrets.
+    /// Takes the next chunk and gives what is sure to be free of secrets. Only
+    /// what a secret could begin with is held back: whoever waits for the end
+    /// of a line or of an event gets it when it is there.
     pub(crate) fn push(&mut self, chunk: Vec<u8>) -> Vec<u8> {
-        if self.longest == 0 {
+        if self.secrets.is_empty() {
             return chunk;
         }
         self.held.extend_from_slice(&chunk);
-        let sure = self.held.len().saturating_sub(self.longest - 1);
+        let sure = self.held.len() - self.begun();
         self.release(sure)
+    }
+
+    /// The length of the longest end of what is held that a secret begins
+    /// with.
+    fn begun(&self) -> usize {
+        let longest = self.secrets.first().map_or(0, Vec::len);
+        let first = self.held.len().saturating_sub(longest.saturating_sub(1));
+        let begins = |end: &[u8]| {
+            self.secrets.iter().any(|secret| secret.len() > end.len() && secret.starts_with(end))
+        };
+        let ends = (first..self.held.len()).map(|at| &self.held[at..]);
+        ends.into_iter().find(|end| begins(end)).map_or(0, <[u8]>::len)
     }
 
     /// What was held back, at the end.
@@ -58,7 +72,8 @@ impl Redactor {
         let mut at = 0;
         while at < sure {
             let rest = &self.held[at..];
-            match self.secrets.iter().find(|secret| rest.starts_with(secret)) {
+            let secret = self.secrets.iter().find(|secret| secret[0] == rest[0] && rest.starts_with(secret));
+            match secret {
                 Some(secret) => {
                     out.extend_from_slice(MARK);
                     at += secret.len();
@@ -99,6 +114,23 @@ mod tests {
         }
         let bytes: Vec<String> = text.chars().map(String::from).collect();
         check(&bytes.iter().map(String::as_str).collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn holds_back_what_a_secret_begins_with_and_nothing_else() {
+        let mut redactor = Redactor::new(["canary-secret", "ry-secrets-too"].into_iter());
+        let mut pushed = |chunk: &str| {
+            let out = redactor.push(chunk.as_bytes().to_vec());
+            String::from_utf8(out).expect("text stays text")
+        };
+        assert_eq!(pushed("event: endpoint\ndata: /m\n\n"), "event: endpoint\ndata: /m\n\n");
+        assert_eq!(pushed("data: cana"), "data: ");
+        assert_eq!(pushed("da\n\n"), "canada\n\n");
+        assert_eq!(pushed("canary-secret"), "[redacted]");
+        assert_eq!(pushed("s-canary"), "s-");
+        assert_eq!(pushed("-secre"), "");
+        assert_eq!(pushed("ts-too"), "[redacted]s-too", "the first that begins is found first");
+        assert!(redactor.finish().is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use executor_telemetry::Place;
 use http::Method;
@@ -11,6 +12,10 @@ use super::{Credential, DocumentFiles, EgressError, HostPort, Location, Origin, 
 
 /// Requests that one call may make.
 const REQUESTS: usize = 1_000;
+
+/// An upstream that refuses what was renewed so recently refuses whatever it
+/// is given.
+const RENEWAL_APART: Duration = Duration::from_secs(30);
 
 /// Which methods may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,8 +106,9 @@ pub struct Scope {
 struct ScopeState {
     requests: AtomicUsize,
     captured: Mutex<Option<RequestPreview>>,
-    /// What the credential was renewed to, for the requests that follow.
-    renewed: Mutex<Option<Credential>>,
+    /// What the credential was renewed to, for the requests that follow, and
+    /// when.
+    renewed: Mutex<Option<(Credential, Instant)>>,
 }
 
 impl Scope {
@@ -156,21 +162,63 @@ impl Scope {
 
     /// The credential, where it may travel to this origin.
     pub(super) fn credential_for(&self, origin: &Origin) -> Option<Credential> {
-        let renewed = self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let credential = renewed.or_else(|| self.credential.clone());
-        credential.filter(|credential| credential.origins.contains(origin))
+        let renewed = self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        let credential = renewed.as_ref().map(|(credential, _)| credential).or(self.credential.as_ref());
+        credential.cloned().filter(|credential| credential.origins.contains(origin))
     }
 
-    /// The credential after its upstream refused it; none where it can't be
-    /// renewed, or was not placed.
-    pub(super) async fn renewed(&self, origin: &Origin, named: Option<&[String]>) -> Option<Credential> {
-        let placed = self.credential_for(origin)?;
-        if named.is_some_and(<[String]>::is_empty) {
+    /// Refuses to place a credential into a request that anybody on its way
+    /// can read (RFC 6750, section 5.3), unless its host was granted.
+    pub(super) fn expect_sealed(
+        &self,
+        origin: &Origin,
+        credential: &Credential,
+        named: Option<&[String]>,
+    ) -> Result<(), EgressError> {
+        if credential.placed(named).is_empty()
+            || origin.is_https()
+            || self.allowed_hosts.contains(&origin.host_port())
+        {
+            return Ok(());
+        }
+        let host = origin.host_port();
+        Err(EgressError::new(
+            "denied-origin",
+            format!(
+                "{origin} is not https, so that a credential would travel in the open; `executor sources add … --allow-host {host}` would allow it"
+            ),
+        ))
+    }
+
+    /// The credential after an upstream refused the one that was sent; none
+    /// where there is no newer one, or what ages of it was not placed.
+    pub(super) async fn renewed(
+        &self,
+        origin: &Origin,
+        sent: &Credential,
+        named: Option<&[String]>,
+    ) -> Option<Credential> {
+        let newest = self.credential_for(origin)?;
+        let renewal = newest.renewal.as_ref()?;
+        if !sent.placed(named).contains(&renewal.method) {
             return None;
         }
-        let renewed = placed.renewal.as_ref()?.0().await?;
-        *self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(renewed.clone());
+        // Another request of the call was refused before, and had it renewed.
+        if newest.generation > sent.generation {
+            return Some(newest);
+        }
+        if self.renewed_since().is_some_and(|since| since < RENEWAL_APART) {
+            return None;
+        }
+        let renewed = (renewal.ask)().await?;
+        *self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((renewed.clone(), Instant::now()));
         Some(renewed).filter(|credential| credential.origins.contains(origin))
+    }
+
+    fn renewed_since(&self) -> Option<Duration> {
+        let renewed = self.state.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        renewed.as_ref().map(|(_, at)| at.elapsed())
     }
 
     pub(super) fn captures(&self, method: &Method) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use super::{Workspace, sources};
+use super::{AuthMethodRow, Workspace, sources};
 use crate::error::{Fault, Result};
 use crate::identifiers::SecretId;
 use crate::names::{ConnectionName, SourceName};
@@ -28,20 +28,25 @@ pub struct ConnectionRow {
     pub state: String,
     /// What was authorized by OAuth, as JSON; none where it was not.
     pub oauth: Option<String>,
+    /// Its auth methods as they were when it was added; none of a build before
+    /// they were kept.
+    pub auth: Vec<AuthMethodRow>,
     /// When it was added.
     pub created_ms: i64,
 }
 
 impl Workspace {
-    /// Adds a connection, or replaces the one of its name.
+    /// Adds a connection.
     ///
     /// # Errors
-    /// [`crate::StoreError::NotFound`] when there is no such source.
-    pub async fn put_connection(&self, row: ConnectionRow, once: Option<Once>) -> Result<()> {
+    /// [`crate::StoreError::NotFound`] when there is no such source, and
+    /// [`crate::StoreError::Conflict`] when it has a connection of that name.
+    pub async fn add_connection(&self, row: ConnectionRow, once: Option<Once>) -> Result<()> {
         self.write("adding a connection", move |connection| {
             let source = sources::number(connection, &row.source)?;
-            let sql = "INSERT OR REPLACE INTO connections (source, name, methods, variables,
-                origins, state, oauth, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            let sql = "INSERT INTO connections (source, name, methods, variables, origins, state,
+                oauth, auth, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                ON CONFLICT DO NOTHING";
             let params = params![
                 source,
                 row.name,
@@ -50,10 +55,36 @@ impl Workspace {
                 json(&row.origins),
                 row.state,
                 row.oauth,
+                json(&row.auth),
                 row.created_ms
             ];
-            sql::execute(connection, sql, params)?;
+            if sql::execute(connection, sql, params)? == 0 {
+                return Err(Fault::conflict(format!("{} has a connection {} already", row.source, row.name)));
+            }
             once::put(connection, once.as_ref(), &format!("{}/{}", row.source, row.name))
+        })
+        .await
+    }
+
+    /// Changes how a connection stands, and what was authorized.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::NotFound`] when there is none of that name.
+    pub async fn update_connection(
+        &self,
+        source: &SourceName,
+        name: &ConnectionName,
+        state: &str,
+        oauth: Option<String>,
+    ) -> Result<()> {
+        let (source, name, state) = (source.clone(), name.clone(), state.to_owned());
+        self.write("changing a connection", move |connection| {
+            let sql = "UPDATE connections SET state = ?3, oauth = ?4
+                WHERE source = (SELECT id FROM sources WHERE name = ?1) AND name = ?2";
+            if sql::execute(connection, sql, params![source, name, state, oauth])? == 0 {
+                return Err(Fault::not_found(format!("the connection {source}/{name}")));
+            }
+            Ok(())
         })
         .await
     }
@@ -66,7 +97,7 @@ impl Workspace {
         let read = || {
             self.read("listing connections", |connection| {
                 let sql = "SELECT sources.name, connections.name, methods, variables,
-                    connections.origins, state, oauth, connections.created_ms
+                    connections.origins, state, oauth, connections.auth, connections.created_ms
                     FROM connections JOIN sources ON sources.id = connections.source
                     WHERE ?1 IS NULL OR sources.name = ?1
                     ORDER BY sources.name, connections.name";
@@ -112,7 +143,7 @@ impl Workspace {
 }
 
 const ONE: &str = "SELECT sources.name, connections.name, methods, variables, connections.origins,
-    state, oauth, connections.created_ms
+    state, oauth, connections.auth, connections.created_ms
     FROM connections JOIN sources ON sources.id = connections.source
     WHERE sources.name = ?1 AND connections.name = ?2";
 
@@ -125,6 +156,7 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<ConnectionRow, Fau
         origins: row.json()?,
         state: row.get()?,
         oauth: row.get()?,
+        auth: row.json()?,
         created_ms: row.get()?,
     })
 }

@@ -6,7 +6,7 @@ use crate::writer::SyncPolicy;
 
 pub(super) const PLAN: Plan = Plan { steps: STEPS, page_bytes: 8192, sync: SyncPolicy::Always };
 
-const STEPS: &[&str] = &[FORMAT_1, once::TABLE, OAUTH, COMMANDS, UNREVIEWED, FILES];
+const STEPS: &[&str] = &[FORMAT_1, once::TABLE, OAUTH, COMMANDS, UNREVIEWED, FILES, PINNED_AUTH];
 
 /// What a person authorized a connection for.
 const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
@@ -31,6 +31,9 @@ CREATE TABLE unreviewed (
 
 /// The files that a source's document is, where it is several.
 const FILES: &str = "ALTER TABLE sources ADD COLUMN files TEXT NOT NULL DEFAULT '[]';";
+
+/// The auth methods of a connection, as they were when it was added.
+const PINNED_AUTH: &str = "ALTER TABLE connections ADD COLUMN auth TEXT NOT NULL DEFAULT '[]';";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

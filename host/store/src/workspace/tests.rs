@@ -93,6 +93,7 @@ fn connection(source: &str, name: &str) -> ConnectionRow {
         origins: vec!["https://api.example.com".to_owned()],
         state: "ready".to_owned(),
         oauth: None,
+        auth: vec![method("z")],
         created_ms: 7,
     }
 }
@@ -141,7 +142,7 @@ async fn a_source_is_replaced_as_a_whole_and_keeps_its_connections() {
     let github = source_name("github");
     workspace.replace_source(source("github", "1"), staged(&["a", "b"]), None).await.unwrap();
     workspace.replace_source(source("other", "1"), staged(&["a"]), None).await.unwrap();
-    workspace.put_connection(connection("github", "work"), None).await.unwrap();
+    workspace.add_connection(connection("github", "work"), None).await.unwrap();
     workspace.replace_source(source("github", "2"), staged(&["b", "c", "d"]), None).await.unwrap();
     assert_eq!(workspace.tool_names(&github).unwrap(), ["b", "c", "d"]);
     assert_eq!(workspace.definition(&github, "Issue").unwrap().unwrap(), "{\"n\":3}");
@@ -293,15 +294,20 @@ async fn readers_never_see_a_part_of_a_source() {
 async fn connections_belong_to_a_source_that_exists() {
     let (_directory, home) = testing::home();
     let workspace = open(&home);
-    let error = workspace.put_connection(connection("github", "work"), None).await.unwrap_err();
+    let error = workspace.add_connection(connection("github", "work"), None).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
     assert_eq!(error.to_string(), "source github does not exist");
     for name in ["github", "another"] {
         workspace.replace_source(source(name, "1"), Staged::default(), None).await.unwrap();
-        workspace.put_connection(connection(name, "work"), None).await.unwrap();
+        workspace.add_connection(connection(name, "work"), None).await.unwrap();
     }
-    let changed = ConnectionRow { state: "needs-review".to_owned(), ..connection("github", "work") };
-    workspace.put_connection(changed.clone(), None).await.unwrap();
+    let other = ConnectionRow { state: "other".to_owned(), ..connection("github", "work") };
+    let error = workspace.add_connection(other, None).await.unwrap_err();
+    assert_eq!(error.to_string(), "github has a connection work already");
+    let oauth = Some("{}".to_owned());
+    let changed =
+        ConnectionRow { state: "expired".to_owned(), oauth: oauth.clone(), ..connection("github", "work") };
+    workspace.update_connection(&changed.source, &changed.name, "expired", oauth).await.unwrap();
     let all = workspace.connections(None).unwrap();
     assert_eq!(all, [connection("another", "work"), changed.clone()]);
     let github = source_name("github");
@@ -312,6 +318,8 @@ async fn connections_belong_to_a_source_that_exists() {
     assert_eq!(removed, Some(changed));
     assert_eq!(workspace.remove_connection(&github, &work).await.unwrap(), None);
     assert_eq!(workspace.connection(&github, &work).unwrap(), None);
+    let error = workspace.update_connection(&github, &work, "ok", None).await.unwrap_err();
+    assert_eq!(error.to_string(), "the connection github/work does not exist");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, params};
+use serde::{Deserialize, Serialize};
 
 use super::Workspace;
 use crate::digest::Digest;
@@ -53,7 +54,7 @@ pub struct ToolRow {
 pub type VisitAuth<'a> = dyn FnMut(&str, &[Vec<String>], Option<&str>) + 'a;
 
 /// One way to authenticate with a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthMethodRow {
     /// Its id, as tools name it.
     pub id: String,
