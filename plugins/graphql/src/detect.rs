@@ -99,12 +99,13 @@ fn of_url<H: Http>(
             let told = locked(&format!("it answered {status}"));
             Some(of_endpoint(CONFIDENCE_OF_A_REFUSAL, &endpoint, Some(&told)))
         }
-        Some(Ping::Other { status, looks, .. }) if !matches!(content, Content::Server) => {
+        // What was asked counts for more than looks.
+        Some(Ping::Other { status, looks, .. }) => {
             let told =
                 format!("{endpoint} answered a GraphQL query with {status} and {looks}{}", advice(status));
             (address::says_graphql(&endpoint) || matches!(content, Content::Tool)).then(|| guess(told, url))
         }
-        _ => by_looks(content, &endpoint, url),
+        Some(Ping::NotSent(_)) | None => by_looks(content, &endpoint, url),
     }
 }
 

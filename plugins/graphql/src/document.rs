@@ -137,10 +137,18 @@ pub(crate) fn is_answer(root: &Value) -> bool {
     let errors = root.get("errors").and_then(Value::as_array);
     let says = |error: &Value| error.get("message").is_some_and(Value::is_string);
     let has_errors = errors.is_some_and(|list| !list.is_empty() && list.iter().all(says));
+    // Many APIs have lists of errors in an envelope of their own; what stands
+    // in these is GraphQL's.
+    let has_own = |error: &Value| {
+        error.get("locations").is_some_and(Value::is_array)
+            || error.get("extensions").is_some_and(Value::is_object)
+    };
+    let has_own_errors = has_errors && errors.is_some_and(|list| list.iter().any(has_own));
     let only_known = root
         .as_object()
         .is_some_and(|map| map.keys().all(|key| matches!(key.as_str(), "data" | "errors" | "extensions")));
-    has_errors || (only_known && root.get("data").is_some_and(|data| data.is_object() || data.is_null()))
+    let has_data = root.get("data").is_some_and(|data| data.is_object() || data.is_null());
+    has_own_errors || (only_known && (has_errors || has_data))
 }
 
 fn page(text: &str) -> Content {
@@ -203,6 +211,12 @@ mod tests {
         check("type: object", "Unknown");
         check(r#"{"data":{"id":1},"meta":{}}"#, "Unknown");
         check(r#"{"errors":["x"]}"#, "Unknown");
+        // A REST API's envelope, and a GraphQL server's with a key of its own.
+        check(r#"{"success":false,"errors":[{"code":7000,"message":"No route"}],"result":null}"#, "Unknown");
+        check(
+            r#"{"errors":[{"message":"Syntax","locations":[{"line":1,"column":1}]}],"trace_id":"a"}"#,
+            "Server",
+        );
         check("hello", "Unknown");
         check("", "Unknown");
     }

@@ -4,7 +4,8 @@
 //! - Of an object: its scalars and enums, and the ids of the objects in it.
 //! - Of an object without an id of its own (a mutation's payload, a page): the
 //!   objects in it are taken as objects too, two levels down.
-//! - Of a Relay connection: its nodes, and `pageInfo`.
+//! - Of a Relay connection: its nodes, and `pageInfo`; of pages of pages the
+//!   outer ones.
 //! - Of an interface or union: `__typename`, what all have, and of a few
 //!   members each its scalars.
 //!
@@ -118,6 +119,8 @@ impl<'s> Picker<'s> {
                 let fields = self.object(ty, depth);
                 self.members(ty, fields)
             }
+            // Pages of pages may go on for ever, or for as long as the schema.
+            _ if is_connection(ty) && (!entered || depth > MAX_OPEN) => Selection::default(),
             _ if is_connection(ty) => self.connection(ty, depth),
             _ => Selection { fields: self.object(ty, depth), ..Selection::default() },
         };

@@ -36,8 +36,8 @@ pub(crate) enum Ping {
 
 /// Asks `{__typename}`.
 pub(crate) fn ping<H: Http>(endpoint: &str, http: &mut H) -> Ping {
-    let asked = send(http, json_request(endpoint, &json!({"query": "{__typename}"})), MAX_PING_BYTES);
-    let reply = match asked {
+    let query = "{__typename}";
+    let reply = match post_or_get(endpoint, http, query, &json!({"query": query}), MAX_PING_BYTES) {
         Ok(reply) => reply,
         Err(failure) => return Ping::NotSent(failure),
     };
@@ -45,11 +45,11 @@ pub(crate) fn ping<H: Http>(endpoint: &str, http: &mut H) -> Ping {
     if root.pointer("/data/__typename").is_some_and(Value::is_string) {
         return Ping::Answered;
     }
-    if is_answer(&root) {
-        let found = errors::of(&root);
-        let message = found.first().map_or_else(|| "no data".to_owned(), |error| error.message.clone());
+    // Data that is not what was asked for is of an API of another kind.
+    let found = errors::of(&root);
+    if let Some(error) = found.first().filter(|_| is_answer(&root)) {
         let wants_credential = wants_credential(reply.status, &found);
-        return Ping::Refused { message, wants_credential };
+        return Ping::Refused { message: error.message.clone(), wants_credential };
     }
     Ping::Other { status: reply.status, is_page: reply.is_page(), looks: reply.looks() }
 }
@@ -102,15 +102,26 @@ fn read(root: &Value, level: Level) -> Result<(Draft, Vec<String>), Failure> {
 }
 
 /// One query, by POST; by GET where POST is not taken.
+fn post_or_get<H: Http>(
+    endpoint: &str,
+    http: &mut H,
+    query: &str,
+    body: &Value,
+    max_bytes: usize,
+) -> Result<Reply, Failure> {
+    let reply = send(http, json_request(endpoint, body), max_bytes)?;
+    if reply.status != 405 {
+        return Ok(reply);
+    }
+    let mark = if endpoint.contains('?') { '&' } else { '?' };
+    let url = format!("{endpoint}{mark}query={}", encoded(query));
+    send(http, request("GET", url, None, Vec::new()), max_bytes)
+}
+
 fn ask<H: Http>(endpoint: &str, http: &mut H, query: &str) -> Result<Value, Refusal> {
     let body = json!({"query": query, "operationName": "IntrospectionQuery"});
-    let sent = |failure| Refusal::Final(not_sent(failure));
-    let mut reply = send(http, json_request(endpoint, &body), MAX_ANSWER_BYTES).map_err(sent)?;
-    if reply.status == 405 {
-        let mark = if endpoint.contains('?') { '&' } else { '?' };
-        let url = format!("{endpoint}{mark}query={}", encoded(query));
-        reply = send(http, request("GET", url, None, Vec::new()), MAX_ANSWER_BYTES).map_err(sent)?;
-    }
+    let reply = post_or_get(endpoint, http, query, &body, MAX_ANSWER_BYTES)
+        .map_err(|failure| Refusal::Final(not_sent(failure)))?;
     let root: Value = serde_json::from_slice(reply.bytes()).unwrap_or_default();
     if find_introspection(&root).is_some() || root.pointer("/data/t0").is_some() {
         return Ok(root);
@@ -159,15 +170,16 @@ fn wants_credential(status: u16, found: &[errors::Error]) -> bool {
 }
 
 /// Apollo, Hasura, HotChocolate, Yoga and others name it; graphql-ruby and
-/// async-graphql say that there is no such field.
+/// async-graphql say that there is no such field. A server that lacks a field
+/// *of* the schema names the type `__Schema`, and knows an older query.
 fn is_about_introspection(error: &errors::Error) -> bool {
-    let message = error.message.to_ascii_lowercase();
+    // Some quote the query, whose name has the word in it.
+    let message = error.message.replace("IntrospectionQuery", "").to_ascii_lowercase();
+    let lacks_schema =
+        ["'__schema'", "\"__schema\"", "`__schema`"].iter().any(|field| error.message.contains(field));
     error.code.as_deref().is_some_and(|code| code.contains("INTROSPECTION"))
         || (message.contains("introspection") && !message.contains("depth") && !message.contains("complex"))
-        || (message.contains("__schema")
-            && (message.contains("exist")
-                || message.contains("unknown field")
-                || message.contains("cannot query")))
+        || lacks_schema
 }
 
 fn disabled(why: &str) -> Failure {

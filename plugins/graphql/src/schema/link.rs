@@ -93,12 +93,17 @@ fn check(ty: &mut Type, kinds: &HashMap<String, Kind>, faults: &mut Vec<String>)
             let left_out = inputs(&mut field.arguments, kinds);
             match left_out.iter().find(|(argument, _)| required.contains(argument)) {
                 Some((argument, why)) => Err(format!(
-                    "the field {name}.{} is left out: its argument {argument}: {why}",
-                    field.name
+                    "the field {name}.{} is left out: its argument {}: {why}",
+                    field.name,
+                    shown(argument)
                 )),
                 None => {
                     faults.extend(left_out.iter().map(|(argument, why)| {
-                        format!("the argument {argument} of {name}.{} is left out: {why}", field.name)
+                        format!(
+                            "the argument {} of {name}.{} is left out: {why}",
+                            shown(argument),
+                            field.name
+                        )
                     }));
                     Ok(())
                 }
@@ -108,7 +113,9 @@ fn check(ty: &mut Type, kinds: &HashMap<String, Kind>, faults: &mut Vec<String>)
     });
     let left_out = inputs(&mut ty.inputs, kinds);
     faults.extend(
-        left_out.iter().map(|(field, why)| format!("the input field {name}.{field} is left out: {why}")),
+        left_out
+            .iter()
+            .map(|(field, why)| format!("the input field {name}.{} is left out: {why}", shown(field))),
     );
     ty.members.retain(|member| kinds.get(member) == Some(&Kind::Object));
     ty.interfaces.retain(|interface| kinds.get(interface) == Some(&Kind::Interface));
@@ -126,9 +133,14 @@ fn inputs(inputs: &mut Vec<Input>, kinds: &HashMap<String, Kind>) -> Vec<(String
     let mut seen = HashSet::new();
     inputs.retain(|input| {
         let sound = field_name(&input.name, &mut seen).and_then(|()| sound(&input.ty, kinds, Kind::is_input));
-        sound.map_err(|why| left_out.push((crate::text::line(&input.name, 100), why))).is_ok()
+        sound.map_err(|why| left_out.push((input.name.clone(), why))).is_ok()
     });
     left_out
+}
+
+/// A name that may be none, for people.
+fn shown(name: &str) -> String {
+    crate::text::line(name, 100)
 }
 
 fn field_name(name: &str, seen: &mut HashSet<String>) -> Result<(), String> {

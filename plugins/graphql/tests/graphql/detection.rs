@@ -57,6 +57,33 @@ fn looks_count_where_nothing_can_be_sent() {
 }
 
 #[test]
+fn apis_of_another_kind_are_not_taken_for_endpoints() {
+    let rest = r#"{"success":false,"errors":[{"code":7000,"message":"No route"}],"result":null}"#;
+    let mut api = Api::answering(400, "application/json", rest.as_bytes());
+    let found = probe(&mut api, rest, Some("https://a.example/graphql")).unwrap();
+    assert_eq!(found.confidence, 5, "{found:?}");
+    // What was asked counts for more than what a reading looks like.
+    let one = r#"{"data":{"id":1}}"#;
+    for status in [200, 201, 404, 405] {
+        let mut api = Api::answering(status, "application/json", one.as_bytes());
+        assert_eq!(probe(&mut api, one, Some("https://a.example/things/1")), None, "{status}");
+    }
+    let mut api = Api::answering(404, "application/json", b"{}");
+    assert_eq!(probe(&mut api, r#"{"errors":[{"message":"no"}]}"#, Some("https://a.example/x")), None);
+}
+
+#[test]
+fn an_endpoint_that_takes_no_post_is_asked_by_get() {
+    let mut api = Api::by(|request| match request.method.as_str() {
+        "GET" => Ok((200, "application/json".to_owned(), br#"{"data":{"__typename":"Query"}}"#.to_vec())),
+        _ => Ok((405, "text/plain".to_owned(), Vec::new())),
+    });
+    let asked = r#"{"errors":[{"message":"Must provide query string."}]}"#;
+    assert_eq!(probe(&mut api, asked, Some("https://a.example/api")).unwrap().confidence, 95);
+    assert_eq!(api.requests[1].url, "https://a.example/api?query=%7B__typename%7D");
+}
+
+#[test]
 fn what_is_no_endpoint_is_explained() {
     let check = |status: u16, kind: &str, answer: &str, part: &str| {
         let mut api = Api::answering(status, kind, answer.as_bytes());

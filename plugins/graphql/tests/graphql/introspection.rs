@@ -85,6 +85,24 @@ fn older_servers_are_asked_for_less() {
 }
 
 #[test]
+fn a_server_that_lacks_a_newer_field_of_the_schema_still_tells_the_others() {
+    for refusal in [
+        // graphql-js before 15, graphene 2, graphql-php; graphql-ruby; graphql-java; Sangria.
+        "Cannot query field \"description\" on type \"__Schema\".",
+        "Field 'description' doesn't exist on type '__Schema'",
+        "Validation error of type FieldUndefined: Field 'description' in type '__Schema' is undefined @ '__schema/description'",
+        "Cannot query field 'description' on type '__Schema'. (line 1, column 41): query IntrospectionQuery { __schema { description",
+    ] {
+        let mut api = server(move |query| match query.contains("__schema { description") {
+            true => Some(json!({"errors": [{"message": refusal}]})),
+            false => Some(json!({"data": {"__schema": schema()}})),
+        });
+        let catalog = index(&mut api).unwrap_or_else(|failure| panic!("{refusal}: {}", failure.message));
+        assert_eq!((catalog.codes()[0], api.requests.len()), ("introspection-limited", 2), "{refusal}");
+    }
+}
+
+#[test]
 fn limited_servers_are_asked_in_small_steps() {
     let deep = |query: &str| query.matches("ofType").count() > 3;
     let mut api = server(move |query| (!deep(query)).then(|| json!({"data": {"__schema": schema()}})));
@@ -148,6 +166,13 @@ fn refusals_say_what_to_do() {
     check(
         200,
         error("Unknown field \"__schema\" on type \"Query\"."),
+        "introspection-disabled",
+        "base_url",
+        1,
+    );
+    check(
+        200,
+        error("field '__schema' not found in type: 'query_root'"),
         "introspection-disabled",
         "base_url",
         1,

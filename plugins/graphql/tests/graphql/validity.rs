@@ -68,6 +68,37 @@ fn circles_end() {
 }
 
 #[test]
+fn pages_of_pages_end() {
+    let catalog = check(
+        "type Query { c: C, a: A } type C { pageInfo: P nodes: [C] } type P { x: Int }
+         type A { pageInfo: P nodes: [B] } type B { pageInfo: P edges: [E] } type E { node: A }",
+    );
+    assert_eq!(catalog.selection("query.c"), "pageInfo { x } nodes { __typename }");
+    assert_eq!(
+        catalog.selection("query.a"),
+        "pageInfo { x } nodes { pageInfo { x } edges { node { __typename } } }"
+    );
+    // As deep as a schema has types.
+    let chain: Vec<String> = (0..40_000)
+        .map(|number| format!("type C{number} {{ pageInfo: P nodes: [C{}] }}", number + 1))
+        .collect();
+    let catalog = index(&format!(
+        "type Query {{ c: C0 }} type P {{ x: Int }} type C40000 {{ id: ID }} {}",
+        chain.join(" ")
+    ));
+    assert!(catalog.selection("query.c").len() < 200, "{}", catalog.selection("query.c"));
+}
+
+#[test]
+fn a_field_whose_required_argument_is_left_out_is_left_out_however_long_the_name() {
+    let long = "x".repeat(150);
+    let catalog = index(&format!("type Query {{ t: T }} type T {{ a: Int b({long}: Nope!): Int }}"));
+    assert_eq!(catalog.selection("query.t"), "a");
+    let told = &catalog.warnings[0].message;
+    assert!(told.contains("the field T.b is left out") && !told.contains(&long), "{told}");
+}
+
+#[test]
 fn there_is_always_something_to_select() {
     let catalog = check(
         "type Query { a: A, b: B, u: U, i: I } type A { x(y: Int!): Int } type B { old: Int @deprecated }
