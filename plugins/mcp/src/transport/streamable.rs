@@ -191,8 +191,11 @@ impl Streamable<'_> {
         if self.legacy && self.has_session() {
             let lost = match (status, &error) {
                 (404, error) => error.as_ref().is_none_or(|error| error.code != -32_601),
-                // Reference servers answer so where the specification wants 404.
-                (400, Some(error)) => error.message.to_ascii_lowercase().contains("session"),
+                // Reference servers answer so where the specification wants 404, and where
+                // somebody else began the session.
+                (400 | 403, Some(error)) => {
+                    headers.challenge().is_none() && error.message.to_ascii_lowercase().contains("session")
+                }
                 _ => false,
             };
             if lost {

@@ -163,6 +163,23 @@ fn a_lost_session_is_made_anew_once_and_the_call_sent_once_more() {
         _ => posted.result(text("3")),
     });
     assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "3");
+    // One whose sessions are those of who began them refuses those of others.
+    let host = legacy(|posted| match posted.header("mcp-session-id") {
+        Some("s1") => posted.error(403, -32_000, "Forbidden: another user initiated the session."),
+        _ => posted.result(text("3")),
+    });
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "3");
+    // What is refused for another reason is no matter of the session.
+    let scope = r#"Bearer error="insufficient_scope", scope="session:write""#;
+    let check = |said: fn(&Posted) -> Said| {
+        let host = legacy(move |posted| said(posted).with("www-authenticate", scope));
+        assert_eq!(invoke(&host, &call(&config(URL), &json!({}))).unwrap_err().code, "upstream-rejected");
+        assert_eq!(host.methods().iter().filter(|method| *method == "tools/call").count(), 1);
+    };
+    check(|posted| posted.error(403, -32_000, "this session lacks a scope"));
+    let host = legacy(|posted| posted.error(403, -32_000, "not for you"));
+    assert_eq!(invoke(&host, &call(&config(URL), &json!({}))).unwrap_err().code, "upstream-rejected");
+    assert_eq!(host.methods().len(), 4);
     // One that loses each session at once is not asked for ever.
     let host = legacy(|posted| posted.error(404, -32_001, "Session not found"));
     let failure = invoke(&host, &call(&config(URL), &json!({}))).unwrap_err();
