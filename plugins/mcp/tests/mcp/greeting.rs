@@ -206,6 +206,49 @@ fn a_server_that_became_another_is_found_out() {
 }
 
 #[test]
+fn an_error_of_a_server_that_is_as_it_was_is_the_answer() {
+    let config = json!({"transport": "http", "url": URL, "era": "modern"}).to_string();
+    let check = |said: fn(&Posted) -> Said, code: &str| {
+        let host = modern(said);
+        let failure = invoke(&host, &call(&config, &json!({}))).unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.status), (code, Some(400)));
+        assert_eq!(host.methods(), ["tools/call", "server/discover"], "a write is sent once");
+    };
+    check(|posted| posted.error(400, -32_000, "saved, but not told"), "upstream-error");
+    check(|_| Said::text(400, "text/plain", "no"), "upstream-error");
+    // Nor is it sent to one that can't be asked any more.
+    let mut first = true;
+    let host = Host::serving(move |posted| match std::mem::take(&mut first) {
+        true => posted.error(400, -32_000, "saved, but not told"),
+        false => Said::Failed(Failure::new("connect-failed", "nobody there")),
+    });
+    let failure = invoke(&host, &call(&config, &json!({}))).unwrap_err();
+    assert!(failure.message.contains("saved, but not told"), "{failure:?}");
+}
+
+#[test]
+fn what_others_agreed_on_is_forgotten_too_once_the_server_went_back() {
+    use executor_mcp::seam::World;
+    let host = legacy(|posted| match posted.header("mcp-session-id") {
+        Some(_) => posted.result(text("3")),
+        None => posted.error(400, -32_000, "Bad Request: Server not initialized"),
+    });
+    data(invoke(&host, &call(&config(URL), &json!({}))));
+    let (key, _) = host.session().remove(0);
+    host.lose_session();
+    // A watch found a modern server, and the source's config says so as well.
+    let modern = json!({"ready": {"era": "modern", "version": MODERN, "offers": null}}).to_string();
+    assert!(host.swap(&key, None, Some(modern.as_bytes())));
+    let known = json!({"transport": "http", "url": URL, "era": "modern"}).to_string();
+    assert_eq!(data(invoke(&host, &call(&known, &json!({})))), "3");
+    assert_eq!(host.session()[0].1["ready"]["era"], "legacy");
+    // What somebody else has found out meanwhile is used.
+    host.posted();
+    assert_eq!(data(invoke(&host, &call(&known, &json!({})))), "3");
+    assert_eq!(host.methods(), ["tools/call", "tools/call"]);
+}
+
+#[test]
 fn two_first_calls_greet_once() {
     let host = Host::serving(|posted| match posted.method() {
         "server/discover" => posted.error(400, -32_601, "no"),
