@@ -14,6 +14,8 @@ const MAX_PAGES: usize = 200;
 /// What a host takes of a source.
 const MAX_ITEMS: usize = 50_000;
 const METHOD_NOT_FOUND: i64 = -32_601;
+/// What a cursor that the server does not take is answered by.
+const INVALID_PARAMS: i64 = -32_602;
 
 /// A list, as far as it could be read.
 #[derive(Debug, Default)]
@@ -34,10 +36,11 @@ pub(crate) enum Unlisted {
     Failed(Failure),
 }
 
-/// Lists all of `member`, at most `pages` pages.
+/// Lists all of `member`, at most `pages` pages. A cursor that the server gave
+/// and does not take cuts the list: that is so each time.
 ///
 /// # Errors
-/// When the first page can't be had; a later one cuts the list.
+/// When a page can't be had: what is on it is not gone.
 pub(crate) fn list(
     client: &mut Client<'_>,
     method: &'static str,
@@ -53,6 +56,10 @@ pub(crate) fn list(
             Ok(answered) => match answered.outcome {
                 Ok(result) => Ok(result),
                 Err(error) if error.code == METHOD_NOT_FOUND && page == 0 => return Ok(listed),
+                Err(error) if error.code == INVALID_PARAMS && page > 0 => {
+                    listed.cut = Some(format!("page {} can't be had: {}", page + 1, error.message));
+                    return Ok(listed);
+                }
                 Err(error) => Err(rpc_failure(&error, answered.status)),
             },
             Err(failed) => match failed.lost {
@@ -60,14 +67,8 @@ pub(crate) fn list(
                 _ => Err(failure(failed, true, client.noise())),
             },
         };
-        let cursor = match result.and_then(|result| take(&result, member, &mut listed)) {
-            Ok(cursor) => cursor,
-            Err(failure) if page == 0 => return Err(Unlisted::Failed(failure)),
-            Err(failure) => {
-                listed.cut = Some(format!("page {} can't be had: {}", page + 1, failure.message));
-                return Ok(listed);
-            }
-        };
+        let cursor =
+            result.and_then(|result| take(&result, member, &mut listed)).map_err(Unlisted::Failed)?;
         if listed.items.len() > MAX_ITEMS {
             listed.items.truncate(MAX_ITEMS);
             listed.cut = Some(format!("it has more than {MAX_ITEMS} entries"));

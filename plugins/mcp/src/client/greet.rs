@@ -8,6 +8,7 @@
 use serde_json::{Value, json};
 
 use super::peer::{LEGACY, MODERN, Peer, capabilities, client_info, meta};
+use super::session::Shared;
 use super::{Client, Way, modern_headers, session};
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request, RpcError};
@@ -20,8 +21,6 @@ const DISCOVER_MS: u64 = 10_000;
 /// A server that is only being downloaded answers late.
 const INITIALIZE_MS: u64 = 60_000;
 
-/// Claimed by who greets a process.
-const GREETING: &str = "executor:greeting";
 /// Where it is remembered that a process ends when it is asked `server/discover`.
 const FRAGILE: &str = "process:fragile";
 
@@ -60,10 +59,8 @@ impl<'w> Client<'w> {
             self.adopt(&url, peer, false);
             return Ok(());
         }
-        let key = format!("peer:{:016x}", hash(&url));
         let world = self.world;
-        let shared = session::shared(world, &key, false, || greet(world, &url, era))?;
-        self.kept = shared.kept;
+        let shared = session::shared(world, &http_key(&url), |_| greet(world, &url, era))?;
         if shared.peer.sse {
             return self.connect_old(&url);
         }
@@ -111,23 +108,45 @@ impl<'w> Client<'w> {
 
     fn connect_process(&mut self) -> Result<(), Lost> {
         let world = self.world;
+        let is_fragile = world.recall(FRAGILE).is_some();
         let mut lines = Lines::attach(world).map_err(Lost::Unsent)?;
-        let key = format!("peer:process:{}", lines.process.generation());
-        // Who claims the process first knows that nobody greeted it.
-        let first = lines.process.claim(GREETING);
-        let result = session::shared(world, &key, first, || greet_process(world, &mut lines));
-        let now = format!("peer:process:{}", lines.process.generation());
-        if let (true, Ok(shared)) = (now != key, &result) {
-            // It was started again while it was greeted: others find it greeted.
-            lines.process.claim(GREETING);
-            session::put(world, &now, &shared.peer);
+        let mut result = share_process(world, &mut lines, is_fragile);
+        if matches!(result, Err(Lost::Broken(_))) && !is_fragile {
+            // An older server that ends at what it does not know is started again.
+            let noise = std::mem::take(&mut lines.noise);
+            lines = Lines::attach(world).map_err(Lost::Unsent)?;
+            lines.noise = noise;
+            result = share_process(world, &mut lines, true);
         }
         // What a process wrote before it failed is part of the explanation.
         self.way = Some(Way::Process(lines));
         let shared = result.inspect_err(|_| self.peer = None)?;
-        (self.peer, self.recalled, self.kept) = (Some(shared.peer), shared.recalled, shared.kept);
+        (self.peer, self.recalled) = (Some(shared.peer), shared.recalled);
         Ok(())
     }
+
+    /// Where what was agreed on is kept.
+    pub(super) fn key(&self) -> Option<String> {
+        match (&self.endpoint, &self.way) {
+            (Endpoint::Http { url, .. }, _) => Some(http_key(url)),
+            (Endpoint::Stdio, Some(Way::Process(lines))) => Some(process_key(lines)),
+            (Endpoint::Stdio, _) => None,
+        }
+    }
+}
+
+fn http_key(url: &str) -> String {
+    format!("peer:{:016x}", hash(url))
+}
+
+/// No process has the number of another.
+fn process_key(lines: &Lines) -> String {
+    format!("peer:process:{}", lines.process.generation())
+}
+
+fn share_process(world: &dyn World, lines: &mut Lines, is_fragile: bool) -> Result<Shared, Lost> {
+    let key = process_key(lines);
+    session::shared(world, &key, |shows| greet_process(world, lines, is_fragile, shows))
 }
 
 fn streamable<'w>(
@@ -205,13 +224,18 @@ fn discover_http(world: &dyn World, url: &str) -> Result<Found, Lost> {
     }
 }
 
-fn greet_process(world: &dyn World, lines: &mut Lines) -> Result<Peer, Lost> {
-    let probe = |lines: &mut Lines, ms: u64| {
+fn greet_process(
+    world: &dyn World,
+    lines: &mut Lines,
+    is_fragile: bool,
+    shows: &dyn Fn(),
+) -> Result<Peer, Lost> {
+    let probe = |lines: &mut Lines| {
         let request = discover(world);
-        lines.exchange(&request, &mut Wait::short(world, ms), &mut Ear::new(world, request.id))
+        let mut wait = Wait::short(world, DISCOVER_MS).showing(shows);
+        lines.exchange(&request, &mut wait, &mut Ear::new(world, request.id))
     };
-    let is_fragile = world.recall(FRAGILE).is_some();
-    let first = (!is_fragile).then(|| probe(lines, DISCOVER_MS));
+    let first = (!is_fragile).then(|| probe(lines));
     match first.unwrap_or(Err(Lost::Silent)) {
         Ok(answered) => {
             if let Found::Modern(peer) = found(&answered)? {
@@ -219,28 +243,25 @@ fn greet_process(world: &dyn World, lines: &mut Lines) -> Result<Peer, Lost> {
             }
         }
         Err(Lost::Unsent(failure)) => return Err(Lost::Unsent(failure)),
-        // An older server that ends at what it does not know is started again.
-        Err(Lost::Broken(_)) => {
-            let noise = std::mem::take(&mut lines.noise);
-            *lines = Lines::attach(world).map_err(Lost::Unsent)?;
-            lines.noise = noise;
+        Err(Lost::Broken(failure)) => {
             world.swap(FRAGILE, None, Some(b"1"));
+            return Err(Lost::Broken(failure));
         }
         Err(_) => {}
     }
-    let greeted = initialize(world, |request, wait, ear| lines.exchange(request, wait, ear));
+    let greeted = initialize(world, |request, _, ear| {
+        lines.exchange(request, &mut Wait::short(world, INITIALIZE_MS).showing(shows), ear)
+    });
     let peer = match greeted {
         Ok(peer) => peer,
         // A modern server that took its time for the first question.
-        Err(Lost::Unsent(failure)) if failure.code == "upstream-rejected" => {
-            match probe(lines, DISCOVER_MS) {
-                Ok(answered) => match found(&answered)? {
-                    Found::Modern(peer) => return Ok(peer),
-                    Found::Legacy => return Err(Lost::Unsent(failure)),
-                },
-                Err(_) => return Err(Lost::Unsent(failure)),
-            }
-        }
+        Err(Lost::Unsent(failure)) if failure.code == "upstream-rejected" => match probe(lines) {
+            Ok(answered) => match found(&answered)? {
+                Found::Modern(peer) => return Ok(peer),
+                Found::Legacy => return Err(Lost::Unsent(failure)),
+            },
+            Err(_) => return Err(Lost::Unsent(failure)),
+        },
         Err(lost) => return Err(lost),
     };
     lines.tell(&initialized())?;

@@ -38,7 +38,6 @@ pub(crate) struct Client<'w> {
     peer: Option<Peer>,
     /// Whether the peer was remembered: it may have become another one since.
     recalled: bool,
-    kept: Option<session::Kept>,
 }
 
 /// What to ask.
@@ -62,16 +61,7 @@ pub(crate) struct Failed {
 impl<'w> Client<'w> {
     /// For a call: it takes what earlier calls agreed on.
     pub(crate) fn sharing(world: &'w dyn World, endpoint: Endpoint) -> Self {
-        Self {
-            world,
-            endpoint,
-            shares: true,
-            learns: false,
-            way: None,
-            peer: None,
-            recalled: false,
-            kept: None,
-        }
+        Self { world, endpoint, shares: true, learns: false, way: None, peer: None, recalled: false }
     }
 
     /// For a watch: it shares too, and has to know what the server tells.
@@ -105,8 +95,8 @@ impl<'w> Client<'w> {
 
     /// Forgets what was agreed on, here and in the session.
     pub(crate) fn forget(&mut self) {
-        if let Some(kept) = self.kept.take() {
-            kept.forget(self.world);
+        if let (Some(peer), Some(key)) = (&self.peer, self.key()) {
+            session::forget(self.world, &key, peer);
         }
         (self.way, self.peer, self.recalled) = (None, None, false);
         if let Endpoint::Http { era, .. } = &mut self.endpoint {
@@ -117,26 +107,30 @@ impl<'w> Client<'w> {
     /// Asks, and waits for the answer. A request that a server provably did
     /// not look at is sent once more, after another greeting.
     pub(crate) fn ask(&mut self, ask: &Ask<'_>) -> Result<Answered, Failed> {
-        let mut first = true;
-        loop {
-            if let Err(lost) = self.connect() {
-                if !matches!(&lost, Lost::Unsent(failure) if failure.is_captured()) {
-                    return Err(Failed { asked: false, lost });
-                }
-                // What is shown to a person is the request, not the greeting before it.
-                self.go_bare().map_err(|lost| Failed { asked: false, lost })?;
-            }
-            let result = self.send(ask);
-            let again = match &result {
-                Err(Lost::SessionGone) => true,
-                result => self.recalled && is_of_other_era(self.peer.as_ref(), result),
-            };
-            if !(first && again) {
-                return result.map_err(|lost| Failed { asked: true, lost });
-            }
-            first = false;
+        self.reach()?;
+        let mut result = self.send(ask);
+        if matches!(result, Err(Lost::SessionGone)) {
             self.forget();
+            self.reach()?;
+            result = self.send(ask);
+        } else if self.recalled && is_of_other_era(self.peer.as_ref(), &result) {
+            let before = self.is_modern();
+            self.forget();
+            // A server that is what it was has looked at the request, and that is its answer.
+            if self.connect().is_ok() && self.is_modern() != before {
+                result = self.send(ask);
+            }
         }
+        result.map_err(|lost| Failed { asked: true, lost })
+    }
+
+    fn reach(&mut self) -> Result<(), Failed> {
+        let result = match self.connect() {
+            // What is shown to a person is the request, not the greeting before it.
+            Err(Lost::Unsent(failure)) if failure.is_captured() => self.go_bare(),
+            result => result,
+        };
+        result.map_err(|lost| Failed { asked: false, lost })
     }
 
     /// The same without a greeting, for what is only shown.

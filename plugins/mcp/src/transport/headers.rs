@@ -9,6 +9,9 @@ use crate::text::line;
 const MAX_SESSION_BYTES: usize = 1_024;
 /// No server is waited for longer than a week.
 const MAX_RETRY_AFTER_MS: u64 = 7 * 86_400_000;
+/// Challenges of one answer that are read.
+const MAX_CHALLENGES: usize = 10;
+const MAX_PARAMETER_CHARS: usize = 2_000;
 
 /// The headers of an answer.
 pub(crate) struct Headers(Vec<(String, Vec<u8>)>);
@@ -45,11 +48,12 @@ impl Headers {
     }
 
     pub(crate) fn challenge(&self) -> Option<Challenge> {
-        self.get("www-authenticate").and_then(Challenge::read)
+        let values = self.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
+        Challenge::read(values.filter_map(|(_, value)| std::str::from_utf8(value).ok()))
     }
 }
 
-/// What a `WWW-Authenticate: Bearer` header asks for (RFC 6750, RFC 9728).
+/// What a `WWW-Authenticate` header asks for by the scheme `Bearer` (RFC 6750, RFC 9728).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
     /// Where the protected resource's metadata lie.
@@ -61,53 +65,68 @@ pub(crate) struct Challenge {
 }
 
 impl Challenge {
-    /// Reads a header; none where it does not ask for a bearer token.
-    pub(crate) fn read(header: &str) -> Option<Self> {
-        let start = header.to_ascii_lowercase().find("bearer")?;
-        let is_word = start == 0
-            || header.as_bytes()[start - 1].is_ascii_whitespace()
-            || header.as_bytes()[start - 1] == b',';
-        let rest = header.get(start + "bearer".len()..).filter(|_| is_word)?;
-        let mut challenge = Self::default();
-        let mut rest = rest.trim_start();
-        while let Some((name, value, tail)) = parameter(rest) {
-            let value = Some(line(&value, 2_000)).filter(|value| !value.is_empty());
-            match name.to_ascii_lowercase().as_str() {
-                "resource_metadata" => {
-                    challenge.resource_metadata = value.filter(|url| crate::address::origin(url).is_some());
+    /// Reads the headers of an answer, each of which may have several
+    /// challenges (RFC 9110, section 11.6.1); none where none asks for a bearer
+    /// token. Of several, the first that says where to find out more.
+    pub(crate) fn read<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Self> {
+        let mut bearers: Vec<Self> = Vec::new();
+        for header in headers {
+            let mut rest = header;
+            let mut is_bearer = false;
+            while let Some((word, value, after)) = next(rest) {
+                rest = after;
+                match (value, bearers.last_mut().filter(|_| is_bearer)) {
+                    (Some(value), Some(challenge)) => challenge.take(&word, &value),
+                    (Some(_), None) => {}
+                    (None, _) => {
+                        is_bearer = word == "bearer" && bearers.len() < MAX_CHALLENGES;
+                        bearers.extend(is_bearer.then(Self::default));
+                    }
                 }
-                "scope" => challenge.scope = value,
-                "error" => challenge.error = value,
-                _ => {}
             }
-            rest = tail.trim_start_matches([',', ' ', '\t']);
         }
-        Some(challenge)
+        let told = bearers.iter().position(|challenge| challenge.resource_metadata.is_some());
+        (!bearers.is_empty()).then(|| bearers.swap_remove(told.unwrap_or(0)))
+    }
+
+    fn take(&mut self, name: &str, value: &str) {
+        let value = Some(line(value, MAX_PARAMETER_CHARS)).filter(|value| !value.is_empty());
+        match name {
+            "resource_metadata" => {
+                self.resource_metadata = value.filter(|url| crate::address::origin(url).is_some());
+            }
+            "scope" => self.scope = value,
+            "error" => self.error = value,
+            _ => {}
+        }
     }
 }
 
-/// `name=value` or `name="value"` at the beginning of a text, and what follows.
-fn parameter(text: &str) -> Option<(&str, String, &str)> {
-    let (name, rest) = text.split_once('=')?;
-    let name = name.trim();
-    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == ',') {
-        return None;
-    }
-    let rest = rest.trim_start();
-    let Some(quoted) = rest.strip_prefix('"') else {
-        let end = rest.find([',', ' ', '\t']).unwrap_or(rest.len());
-        return Some((name, rest[..end].to_owned(), &rest[end..]));
+/// The name of a scheme, or that of a parameter and its value, at the beginning
+/// of a text, in lower case, and what follows.
+fn next(text: &str) -> Option<(String, Option<String>, &str)> {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+    let end = text.find(|c: char| c.is_whitespace() || matches!(c, '=' | ',')).unwrap_or(text.len());
+    let (word, after) = text.split_at(end);
+    let word = word.to_ascii_lowercase();
+    let Some(value) = after.trim_start().strip_prefix('=') else {
+        return (!word.is_empty()).then_some((word, None, after));
+    };
+    let value = value.trim_start();
+    let Some(quoted) = value.strip_prefix('"') else {
+        let (value, after) = value.split_at(value.find([',', ' ', '\t']).unwrap_or(value.len()));
+        return Some((word, Some(value.to_owned()), after));
     };
     let mut value = String::new();
     let mut characters = quoted.char_indices();
     while let Some((at, character)) = characters.next() {
         match character {
-            '"' => return Some((name, value, &quoted[at + 1..])),
+            '"' => return Some((word, Some(value), &quoted[at + 1..])),
             '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
             other => value.push(other),
         }
     }
-    Some((name, value, ""))
+    Some((word, Some(value), ""))
 }
 
 /// A value as it may stand in `Mcp-Name` and `Mcp-Param-*`: as it is where it
@@ -140,7 +159,7 @@ mod tests {
 
     #[test]
     fn challenges_are_read() {
-        let read = |text: &str| Challenge::read(text);
+        let read = |text: &str| Challenge::read([text].into_iter());
         let found = read(
             r#"Bearer realm="x, y", error="invalid_token", resource_metadata="https://a/.well-known/oauth-protected-resource/mcp", scope="read write""#,
         );
@@ -156,6 +175,34 @@ mod tests {
         assert_eq!(read("Basic realm=x, Bearer scope=b").unwrap().scope.as_deref(), Some("b"));
         assert_eq!(read(r#"Bearer resource_metadata="javascript:x""#).unwrap().resource_metadata, None);
         assert_eq!(read("Bearer scope=\"never closed").unwrap().scope.as_deref(), Some("never closed"));
+        assert_eq!(read(r#"Basic realm="bearer", Bearer scope=x"#).unwrap().scope.as_deref(), Some("x"));
+        assert_eq!(read("Negotiate YWI9, Bearer scope=x").unwrap().scope.as_deref(), Some("x"));
+        assert_eq!(read("Bearer, Basic scope=b").unwrap().scope, None);
+        assert_eq!(
+            read(r#"Bearer realm="a \"Bearer scope=z\"", scope=x"#).unwrap().scope.as_deref(),
+            Some("x")
+        );
+        for none in ["", ",,,", "=x", "Bearerless scope=x", "realm=\"open"] {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_challenge_is_found_in_whatever_header_it_stands() {
+        let headers = |values: &[&str]| {
+            let header = |value: &&str| ("WWW-Authenticate".to_owned(), value.as_bytes().to_vec());
+            Headers::new(values.iter().map(header).collect()).challenge()
+        };
+        let bearer = r#"Bearer resource_metadata="https://a/x", scope=y"#;
+        let found = headers(&["Basic realm=\"x\"", bearer]).unwrap();
+        assert_eq!(
+            (found.resource_metadata.as_deref(), found.scope.as_deref()),
+            (Some("https://a/x"), Some("y"))
+        );
+        // Of several, the one that says where to find out more.
+        assert_eq!(headers(&["Bearer realm=x", bearer]), Some(found));
+        assert_eq!(headers(&["Bearer scope=1", "Bearer scope=2"]).unwrap().scope.as_deref(), Some("1"));
+        assert_eq!(headers(&["Basic", "Digest nonce=1"]), None);
     }
 
     #[test]

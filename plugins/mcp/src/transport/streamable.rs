@@ -13,9 +13,11 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const MAX_START_CHARS: usize = 300;
 /// Messages on the stream of one request.
 const MAX_MESSAGES: u32 = 100_000;
-/// Streams in a row that go on with one and bring nothing.
+/// Streams in a row that go on with one and bring nothing, not even another id.
 const MAX_RESUMES: u32 = 3;
 const RETRY_MS: u64 = 1_000;
+/// A server that wants no pause is given one all the same.
+const MIN_RETRY_MS: u64 = 250;
 const MAX_RETRY_MS: u64 = 30_000;
 const MAX_REDIRECTS: u32 = 2;
 const USER_AGENT: &str = concat!("executor/", env!("CARGO_PKG_VERSION"));
@@ -189,8 +191,11 @@ impl Streamable<'_> {
         if self.legacy && self.has_session() {
             let lost = match (status, &error) {
                 (404, error) => error.as_ref().is_none_or(|error| error.code != -32_601),
-                // Reference servers answer so where the specification wants 404.
-                (400, Some(error)) => error.message.to_ascii_lowercase().contains("session"),
+                // Reference servers answer so where the specification wants 404, and where
+                // somebody else began the session.
+                (400 | 403, Some(error)) => {
+                    headers.challenge().is_none() && error.message.to_ascii_lowercase().contains("session")
+                }
                 _ => false,
             };
             if lost {
@@ -217,6 +222,7 @@ impl Streamable<'_> {
         let status = Some(response.status());
         let mut events = Events::default();
         let (mut heard, mut resumes) = (0, 0);
+        let mut resumed = None;
         loop {
             let Some(step) = wait.step_ms() else { return Err(Lost::Silent) };
             let ended = match response.read(READ_BYTES, step) {
@@ -242,12 +248,17 @@ impl Streamable<'_> {
                 }
                 Err(failure) => failure,
             };
-            let Some(last_id) = events.last_id().filter(|_| self.legacy && resumes < MAX_RESUMES) else {
+            let last_id = events.last_id().filter(|_| self.legacy).map(str::to_owned);
+            if last_id != resumed {
+                // A server may close a stream that it has begun, to be asked again later.
+                resumes = 0;
+            }
+            let Some(last_id) = last_id.filter(|_| resumes < MAX_RESUMES) else {
                 return Err(Lost::Broken(ended));
             };
             resumes += 1;
-            let last_id = last_id.to_owned();
-            self.world.sleep_ms(events.retry_ms().unwrap_or(RETRY_MS).min(MAX_RETRY_MS));
+            resumed = Some(last_id.clone());
+            self.world.sleep_ms(events.retry_ms().unwrap_or(RETRY_MS).clamp(MIN_RETRY_MS, MAX_RETRY_MS));
             let Some(left) = wait.left_ms() else { return Err(Lost::Silent) };
             events.restart();
             response = match self.open(Some(&last_id), left) {

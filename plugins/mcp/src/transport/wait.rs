@@ -4,6 +4,8 @@ use crate::seam::World;
 
 /// The longest that one read waits: how soon a bound is noticed.
 pub(crate) const STEP_MS: u32 = 15_000;
+/// The same where somebody is shown meanwhile that it goes on.
+const SHOWN_STEP_MS: u32 = 5_000;
 /// The silence after which a call is given up; progress breaks it.
 const SILENCE_MS: u64 = 110_000;
 /// All of a call, without the time that people take to answer.
@@ -16,6 +18,7 @@ pub(crate) struct Wait<'w> {
     heard: u64,
     silence_ms: u64,
     total_ms: u64,
+    shows: Option<&'w dyn Fn()>,
 }
 
 impl<'w> Wait<'w> {
@@ -31,7 +34,12 @@ impl<'w> Wait<'w> {
 
     fn of(world: &'w dyn World, silence_ms: u64, total_ms: u64) -> Self {
         let now = world.ticks_ms();
-        Self { world, begun: now, heard: now, silence_ms, total_ms }
+        Self { world, begun: now, heard: now, silence_ms, total_ms, shows: None }
+    }
+
+    /// The same, that calls `shows` with each step: it goes on.
+    pub(crate) fn showing(self, shows: &'w dyn Fn()) -> Self {
+        Self { shows: Some(shows), ..self }
     }
 
     /// Milliseconds that are left; none: it is over.
@@ -44,7 +52,11 @@ impl<'w> Wait<'w> {
 
     /// How long to wait within one read.
     pub(crate) fn step_ms(&self) -> Option<u32> {
-        self.left_ms().map(|left| left.min(STEP_MS))
+        let longest = self.shows.map_or(STEP_MS, |shows| {
+            shows();
+            SHOWN_STEP_MS
+        });
+        self.left_ms().map(|left| left.min(longest))
     }
 
     /// The server lives.

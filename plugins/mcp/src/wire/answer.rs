@@ -53,13 +53,19 @@ pub(crate) fn read(what: &What, result: &str, world: &dyn World) -> Result<Answe
 }
 
 fn tool_data(members: &mut Members<'_>, is_error: bool, world: &dyn World) -> Result<String, Failure> {
-    // An error that has a structure says less in it than in its words.
-    if let Some(structured) = members.remove("structuredContent")
-        && !(is_error && members.contains_key("content"))
-    {
-        return Ok(structured.get().to_owned());
-    }
-    let Some(content) = members.remove("content") else {
+    let content = match (members.remove("structuredContent"), members.remove("content")) {
+        // Of an error a program gets the data alone, so that nothing of it may stand elsewhere.
+        (Some(structured), Some(content)) if is_error => {
+            let content = light(content, world)?;
+            return Ok(format!(r#"{{"content":{content},"structuredContent":{structured}}}"#));
+        }
+        (Some(structured), content) => {
+            members.extend(content.map(|content| ("content".to_owned(), content)));
+            return Ok(structured.get().to_owned());
+        }
+        (None, content) => content,
+    };
+    let Some(content) = content else {
         let told = members.keys().any(|name| name != "_meta");
         let rest = object(
             &members.iter().filter(|(name, _)| *name != "_meta").map(|(n, v)| (n.clone(), *v)).collect(),

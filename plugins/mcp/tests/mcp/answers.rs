@@ -84,7 +84,11 @@ fn an_error_of_a_tool_says_what_it_said() {
     let (found, _) = answer(
         json!({"isError": true, "structuredContent": {"a": 1}, "content": [{"type": "text", "text": "x"}]}),
     );
-    assert_eq!(found.data, "\"x\"");
+    let found: Value = serde_json::from_str(&found.data).unwrap();
+    let said = json!([{"type": "text", "text": "x"}]);
+    assert_eq!(found, json!({"content": said, "structuredContent": {"a": 1}}), "nothing of it is lost");
+    let (found, _) = answer(json!({"isError": true, "structuredContent": {"a": 1}}));
+    assert_eq!((found.data.as_str(), found.is_error), (r#"{"a":1}"#, true));
     let (found, _) = answer(json!({"isError": true}));
     assert_eq!((found.data.as_str(), found.is_error), ("null", true));
 }

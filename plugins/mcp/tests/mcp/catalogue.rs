@@ -1,5 +1,6 @@
 //! What becomes of what a server lists.
 
+use executor_mcp::seam::Failure;
 use serde_json::{Value, json};
 
 use crate::host::*;
@@ -248,6 +249,34 @@ fn a_list_that_can_not_be_had_leaves_the_catalogue_as_it_was() {
     check(|_| Said::text(200, "text/html", "<html>"), "upstream-malformed");
     check(|_| Said::text(503, "text/plain", "later"), "upstream-failed");
     check(|_| Said::accepted(), "upstream-malformed");
+}
+
+#[test]
+fn a_later_page_that_can_not_be_had_leaves_the_catalogue_as_it_was_too() {
+    let second = |said: fn(&Posted) -> Said| {
+        modern(move |posted| match posted.body["params"]["cursor"].as_str() {
+            None => posted.result(
+                json!({"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "2"}),
+            ),
+            Some(_) => said(posted),
+        })
+    };
+    let check = |said: fn(&Posted) -> Said, code: &str| {
+        let failure = try_index(&second(said), &config(URL), None).err().unwrap();
+        assert_eq!(failure.code, code, "{failure:?}");
+    };
+    check(|_| Said::text(503, "text/plain", "later"), "upstream-failed");
+    check(|_| Said::text(429, "text/plain", "later"), "upstream-rate-limited");
+    check(|_| Said::Hangs, "upstream-timeout");
+    check(|_| Said::events(vec![Piece::Broken]), "upstream-truncated");
+    check(|_| Said::Failed(Failure::new("connect-failed", "nobody there")), "connect-failed");
+    check(|posted| posted.error(200, -32_603, "boom"), "upstream-failed");
+    check(|posted| posted.result(json!({"tools": "none"})), "upstream-malformed");
+    // Who was let in for the first page and no more is to sign in again.
+    let locked = || second(|_| Said::text(401, "text/plain", "").with("www-authenticate", "Bearer"));
+    let failure = try_index(&locked(), &config(URL), Some(r#"{"connection":"work"}"#)).err().unwrap();
+    assert_eq!((failure.code.as_str(), failure.status), ("upstream-rejected", Some(401)));
+    assert_eq!(try_index(&locked(), &config(URL), None).unwrap().codes(), ["sign-in-needed"]);
 }
 
 #[test]

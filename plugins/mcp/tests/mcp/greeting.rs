@@ -163,6 +163,23 @@ fn a_lost_session_is_made_anew_once_and_the_call_sent_once_more() {
         _ => posted.result(text("3")),
     });
     assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "3");
+    // One whose sessions are those of who began them refuses those of others.
+    let host = legacy(|posted| match posted.header("mcp-session-id") {
+        Some("s1") => posted.error(403, -32_000, "Forbidden: another user initiated the session."),
+        _ => posted.result(text("3")),
+    });
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "3");
+    // What is refused for another reason is no matter of the session.
+    let scope = r#"Bearer error="insufficient_scope", scope="session:write""#;
+    let check = |said: fn(&Posted) -> Said| {
+        let host = legacy(move |posted| said(posted).with("www-authenticate", scope));
+        assert_eq!(invoke(&host, &call(&config(URL), &json!({}))).unwrap_err().code, "upstream-rejected");
+        assert_eq!(host.methods().iter().filter(|method| *method == "tools/call").count(), 1);
+    };
+    check(|posted| posted.error(403, -32_000, "this session lacks a scope"));
+    let host = legacy(|posted| posted.error(403, -32_000, "not for you"));
+    assert_eq!(invoke(&host, &call(&config(URL), &json!({}))).unwrap_err().code, "upstream-rejected");
+    assert_eq!(host.methods().len(), 4);
     // One that loses each session at once is not asked for ever.
     let host = legacy(|posted| posted.error(404, -32_001, "Session not found"));
     let failure = invoke(&host, &call(&config(URL), &json!({}))).unwrap_err();
@@ -186,6 +203,49 @@ fn a_server_that_became_another_is_found_out() {
     });
     let legacy_config = json!({"transport": "http", "url": URL, "era": "legacy"}).to_string();
     assert_eq!(data(invoke(&host, &call(&legacy_config, &json!({})))), "3");
+}
+
+#[test]
+fn an_error_of_a_server_that_is_as_it_was_is_the_answer() {
+    let config = json!({"transport": "http", "url": URL, "era": "modern"}).to_string();
+    let check = |said: fn(&Posted) -> Said, code: &str| {
+        let host = modern(said);
+        let failure = invoke(&host, &call(&config, &json!({}))).unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.status), (code, Some(400)));
+        assert_eq!(host.methods(), ["tools/call", "server/discover"], "a write is sent once");
+    };
+    check(|posted| posted.error(400, -32_000, "saved, but not told"), "upstream-error");
+    check(|_| Said::text(400, "text/plain", "no"), "upstream-error");
+    // Nor is it sent to one that can't be asked any more.
+    let mut first = true;
+    let host = Host::serving(move |posted| match std::mem::take(&mut first) {
+        true => posted.error(400, -32_000, "saved, but not told"),
+        false => Said::Failed(Failure::new("connect-failed", "nobody there")),
+    });
+    let failure = invoke(&host, &call(&config, &json!({}))).unwrap_err();
+    assert!(failure.message.contains("saved, but not told"), "{failure:?}");
+}
+
+#[test]
+fn what_others_agreed_on_is_forgotten_too_once_the_server_went_back() {
+    use executor_mcp::seam::World;
+    let host = legacy(|posted| match posted.header("mcp-session-id") {
+        Some(_) => posted.result(text("3")),
+        None => posted.error(400, -32_000, "Bad Request: Server not initialized"),
+    });
+    data(invoke(&host, &call(&config(URL), &json!({}))));
+    let (key, _) = host.session().remove(0);
+    host.lose_session();
+    // A watch found a modern server, and the source's config says so as well.
+    let modern = json!({"ready": {"era": "modern", "version": MODERN, "offers": null}}).to_string();
+    assert!(host.swap(&key, None, Some(modern.as_bytes())));
+    let known = json!({"transport": "http", "url": URL, "era": "modern"}).to_string();
+    assert_eq!(data(invoke(&host, &call(&known, &json!({})))), "3");
+    assert_eq!(host.session()[0].1["ready"]["era"], "legacy");
+    // What somebody else has found out meanwhile is used.
+    host.posted();
+    assert_eq!(data(invoke(&host, &call(&known, &json!({})))), "3");
+    assert_eq!(host.methods(), ["tools/call", "tools/call"]);
 }
 
 #[test]

@@ -48,16 +48,40 @@ fn a_process_is_greeted_once_by_whoever_comes_first() {
 }
 
 #[test]
-fn what_was_kept_of_another_process_with_the_same_number_is_not_believed() {
-    let host = older(|request, output| output.result(request, text("3")));
-    data(invoke(&host, &call(STDIO, &json!({}))));
-    let (key, _) = host.session().into_iter().find(|(key, _)| key.starts_with("peer:")).unwrap();
-    let other = older(|request, output| output.result(request, text("3")));
+fn who_greets_a_process_is_waited_for_by_all_others() {
     use executor_mcp::seam::World;
-    let kept = json!({"ready": {"era": "modern", "version": MODERN, "offers": null}}).to_string();
-    assert!(other.swap(&key, None, Some(kept.as_bytes())));
-    data(invoke(&other, &call(STDIO, &json!({}))));
-    assert_eq!(other.written_methods().len(), 4, "a process that nobody greeted is greeted");
+    let host = older(|request, output| output.result(request, text("3")));
+    // The other one's claim stands, and that is all that it did so far.
+    let claim = json!({"greeting": {"at_ms": host.now_ms(), "by": 1}}).to_string();
+    assert!(host.swap("peer:process:0", None, Some(claim.as_bytes())));
+    assert_eq!(data(invoke(&host, &call(STDIO, &json!({})))), "3");
+    assert!((15_000..16_000).contains(&host.elapsed_ms()), "{}", host.elapsed_ms());
+    let host = older(|request, output| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        output.result(request, text("3"));
+    })
+    .in_real_time();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| data(invoke(&host, &call(STDIO, &json!({})))));
+        }
+    });
+    let methods = host.written_methods();
+    assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 1);
+}
+
+#[test]
+fn who_takes_long_to_greet_a_process_is_not_taken_for_dead() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use executor_mcp::seam::World;
+    // A program that is only being downloaded: 40 s into its greeting it has said nothing.
+    let host = Host::running(|_, _| {}).ending_at(40_000);
+    let invoked = || invoke(&host, &call(STDIO, &json!({}))).unwrap_err();
+    assert!(catch_unwind(AssertUnwindSafe(invoked)).unwrap_err().is::<Ended>());
+    let (_, held) = host.session().into_iter().find(|(key, _)| key.starts_with("peer:process:")).unwrap();
+    let age = host.now_ms() - held["greeting"]["at_ms"].as_u64().unwrap();
+    assert!(age <= 5_000, "{age}");
 }
 
 #[test]

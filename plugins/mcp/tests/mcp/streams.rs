@@ -160,6 +160,11 @@ fn a_stream_is_gone_on_with_three_times_in_vain_and_never_where_it_has_no_ids() 
     let host = legacy(|_| Said::events(vec![Piece::Text(": nothing\n\n".to_owned())]));
     invoke(&host, &call(&config(URL), &json!({}))).unwrap_err();
     assert_eq!(host.methods().last().unwrap(), "tools/call");
+    // Nor where the same event comes again and again.
+    let again = |_: &Posted| Said::events(vec![Piece::Text("id: e1\ndata:\n\n".to_owned())]);
+    let host = legacy(again);
+    invoke(&host, &call(&config(URL), &json!({}))).unwrap_err();
+    assert_eq!(host.methods().iter().filter(|method| *method == "GET").count(), 3);
     // A server that wants to be left alone for a year is left for half a minute.
     let host = legacy(|posted| match posted.method() {
         "GET" => Said::text(405, "text/plain", ""),
@@ -167,6 +172,31 @@ fn a_stream_is_gone_on_with_three_times_in_vain_and_never_where_it_has_no_ids() 
     });
     invoke(&host, &call(&config(URL), &json!({}))).unwrap_err();
     assert_eq!(host.elapsed_ms(), 30_000);
+}
+
+#[test]
+fn a_server_may_close_its_stream_as_often_as_it_says_something_new() {
+    let closing = |answers_at: u32, retry: &'static str| {
+        let (mut closed, mut own) = (0, Value::Null);
+        legacy(move |posted| {
+            if posted.method() == "tools/call" {
+                own = posted.body["id"].clone();
+            }
+            closed += 1;
+            if closed > answers_at {
+                return Said::events(vec![event(&json!({"id": own, "result": text("3")}))]);
+            }
+            Said::events(vec![Piece::Text(format!("id: e{closed}\n{retry}data:\n\n"))])
+        })
+    };
+    let host = closing(10, "retry: 1000\n");
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "3");
+    assert_eq!(host.elapsed_ms(), 10_000);
+    // It is silent all the same, and one that wants no pause is given one.
+    let host = closing(u32::MAX, "retry: 0\n");
+    assert_eq!(invoke(&host, &repeatable(&config(URL))).unwrap_err().code, "upstream-timeout");
+    assert!((110_000..111_000).contains(&host.elapsed_ms()), "{}", host.elapsed_ms());
+    assert!(host.methods().len() < 600);
 }
 
 /// A server of 2024-11-05: a stream, and an endpoint to post to.
