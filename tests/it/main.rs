@@ -12,6 +12,7 @@ mod documents;
 mod durability;
 mod files;
 mod gate;
+mod given_up;
 mod graphql;
 mod http;
 mod identity;
