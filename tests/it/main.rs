@@ -13,6 +13,7 @@ mod documents;
 mod durability;
 mod files;
 mod gate;
+mod given_up;
 mod graphql;
 mod http;
 mod identity;

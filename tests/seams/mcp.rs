@@ -1,13 +1,16 @@
 //! The MCP adapter through the real host, against servers of HTTP.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use executor_runtime::limits::Limits;
 use executor_runtime::{
-    Adapter, AdapterError, AdapterFailure, Capture, Document, Indexed, MethodRule, Probe, Scope, Share,
-    ToolCall, ToolOutcome,
+    Adapter, AdapterContext, AdapterError, AdapterFailure, Capture, Document, HostPort, Indexed, MethodRule,
+    Origin, Probe, RequestRecord, Scope, Share, ToolCall, ToolOutcome,
 };
 use executor_upstreams::plain::{self, Answer, Request, Upstream};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::OnceCell;
 
 use crate::adapter::reach;
@@ -185,6 +188,91 @@ async fn calls_at_the_same_time_share_one_session() {
     }
     let methods = methods(&upstream);
     assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 1, "{methods:?}");
+}
+
+/// An older server that answers no call.
+fn waiting(request: &Request<'_>) -> Answer {
+    if asked(request)["method"] == "tools/call" { Answer::silence() } else { legacy(request) }
+}
+
+/// Begins a call, with this much time of its own, and goes away after some.
+async fn give_up(ground: &Ground, binding: Vec<u8>, mut scope: Scope, wall: Duration) -> Vec<RequestRecord> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let records = seen.clone();
+    scope.observer = Some(Arc::new(move |record| records.lock().unwrap().push(record)));
+    let limits = Some(Limits { wall, ..Limits::adapter_invoke() });
+    let context = AdapterContext { limits, ..ground.context(scope) };
+    let (tool, arguments, settings) = ("echo".into(), "{}".into(), "{}".into());
+    let call = ToolCall { tool, binding, arguments, settings, resume: None };
+    let share = Share::default();
+    let calling = adapter().await.invoke(&share, context, call);
+    let _ = tokio::time::timeout(Duration::from_millis(1_500), calling).await;
+    std::mem::take(&mut *seen.lock().unwrap())
+}
+
+#[tokio::test]
+async fn an_older_server_is_told_that_a_call_was_given_up_and_nobody_else_is() {
+    for wall in [Duration::from_secs(60), Duration::from_millis(800)] {
+        let (ground, upstream) = (Ground::new(), plain::start(waiting).await.unwrap());
+        let indexed = index(&ground, &upstream).await.unwrap();
+        upstream.ledger.clear();
+        let binding = indexed.staged.tools[0].binding.clone();
+        let records = give_up(&ground, binding, scope(&upstream, MethodRule::SafeOrPost), wall).await;
+        let told = |method: &str| {
+            let entries = upstream.ledger.entries();
+            entries.into_iter().find(|entry| entry.json().is_some_and(|body| body["method"] == method))
+        };
+        let mut cancelled = None;
+        for _ in 0..200 {
+            cancelled = cancelled.or_else(|| told("notifications/cancelled"));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (call, cancelled) = (told("tools/call").unwrap(), cancelled.expect("it was told"));
+        assert_eq!(cancelled.json().unwrap()["params"]["requestId"], call.json().unwrap()["id"]);
+        assert_eq!(cancelled.header("mcp-session-id"), Some("s1"));
+        assert_eq!(cancelled.header("mcp-protocol-version"), Some("2025-06-18"));
+        let count = methods(&upstream).iter().filter(|method| *method == "notifications/cancelled").count();
+        assert_eq!(count, 1, "{wall:?}");
+        let unheard = records.iter().filter(|record| record.error == Some("unheard")).count();
+        assert_eq!(unheard, 1, "it is on record with the requests of its call: {records:?}");
+    }
+    // A call that was answered leaves nothing behind.
+    let (ground, upstream) = (Ground::new(), plain::start(legacy).await.unwrap());
+    let indexed = index(&ground, &upstream).await.unwrap();
+    invoke(&ground, &upstream, &indexed, "echo", json!({})).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!methods(&upstream).contains(&"notifications/cancelled".to_owned()));
+}
+
+#[tokio::test]
+async fn to_a_modern_server_the_closed_stream_says_that_a_call_was_given_up() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 16 * 1024];
+        let mut read = stream.read(&mut request).await.unwrap();
+        while !request[..read].ends_with(b"}") {
+            read += stream.read(&mut request[read..]).await.unwrap();
+        }
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: begun\n\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // Nothing more comes but the end.
+        let end = stream.read(&mut request).await;
+        (matches!(end, Ok(0) | Err(_)), tokio::time::timeout(Duration::from_secs(1), listener.accept()).await)
+    });
+    let binding = json!({
+        "endpoint": {"transport": "http", "url": format!("http://{address}/mcp"), "era": "modern"},
+        "what": "tool", "name": "echo", "repeatable": false,
+    });
+    let upstream = plain::start(modern).await.unwrap();
+    let mut scope = scope(&upstream, MethodRule::Any);
+    scope.origins = vec![Origin::parse(&format!("http://{address}")).unwrap()];
+    scope.allowed_hosts = vec![HostPort::parse(&address.to_string()).unwrap()];
+    let ground = Ground::new();
+    give_up(&ground, binding.to_string().into_bytes(), scope, Duration::from_secs(60)).await;
+    let (closed, later) = serving.await.unwrap();
+    assert!(closed && later.is_err(), "the stream is closed, and nothing else is said");
 }
 
 #[tokio::test]

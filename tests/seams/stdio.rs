@@ -332,6 +332,78 @@ async fn a_program_is_reached_by_its_own_calls_alone_and_not_while_they_are_look
     assert_eq!(told, [("WRITE", "stdio")], "a line that left is on record as a request is");
 }
 
+/// What the program was told once a call that leaves a farewell was over: the
+/// call is given so long, and so much CPU.
+async fn farewell(
+    bench: &Bench,
+    scope: &Scope,
+    then: &str,
+    patience: Duration,
+    limits: Limits,
+) -> Vec<Value> {
+    let arguments = json!({"behaviour": "farewell", "then": then, "line": r#"{"do":"note","text":"bye"}"#});
+    let context = AdapterContext { limits: Some(limits), scope: scope.clone(), ..bench.context() };
+    let call = ToolCall {
+        tool: "act".into(),
+        binding: Vec::new(),
+        arguments: arguments.to_string(),
+        settings: "{}".into(),
+        resume: None,
+    };
+    let lines = adapter("adapter_stdio").await;
+    // Past its patience its caller goes away.
+    let _ = tokio::time::timeout(patience, lines.invoke(&bench.share, context, call)).await;
+    let notes = bench.call("notes", json!({})).await.unwrap();
+    notes["notes"].as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farewell_is_said_where_the_adapter_can_not_and_nowhere_else() {
+    let usual = Limits::adapter_invoke;
+    let brief = || Limits { fuel: FUEL_PER_SECOND / 10, ..usual() };
+    let hurried = || Limits { wall: Duration::from_millis(500), ..usual() };
+    let soon = Duration::from_millis(700);
+    let check = async |then: &str, patience: Duration, limits: Limits, expect: &[&str]| {
+        let bench = Bench::new(&format!("farewell-{then}"), &[]);
+        // The program is there, and whatever it hears is the farewell.
+        bench.call("echo", json!({})).await.unwrap();
+        let notes = farewell(&bench, &bench.scope, then, patience, limits).await;
+        assert_eq!(notes, expect, "{then}");
+    };
+    check("wait", soon, usual(), &["bye"]).await;
+    check("replace", soon, usual(), &["later"]).await;
+    check("let go", soon, usual(), &["bye"]).await;
+    check("wait", PATIENCE, hurried(), &["bye"]).await;
+    check("spin", PATIENCE, brief(), &["bye"]).await;
+    check("panic", PATIENCE, usual(), &["bye"]).await;
+    check("return", PATIENCE, usual(), &[]).await;
+    check("take back", soon, usual(), &[]).await;
+
+    let bench = Bench::new("farewell-long", &[]);
+    for line in ["a\nb".to_owned(), "x".repeat(65 * 1024)] {
+        let failure = bench.fails("act", json!({"behaviour": "farewell", "line": line})).await;
+        assert_eq!(failure.code, "invalid-request", "{failure}");
+    }
+    let mut shown = Scope::default();
+    shown.capture = Capture::All;
+    let notes = farewell(&bench, &shown, "panic", PATIENCE, usual()).await;
+    assert!(notes.is_empty(), "nothing is said for a call that is only looked at: {notes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farewell_is_on_record_as_a_request_that_nobody_waited_for() {
+    let bench = Bench::new("farewell-recorded", &[]);
+    bench.call("echo", json!({})).await.unwrap();
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let records = seen.clone();
+    let mut scope = Scope::default();
+    scope.observer = Some(Arc::new(move |record| records.lock().unwrap().push(record)));
+    farewell(&bench, &scope, "wait", Duration::from_millis(300), Limits::adapter_invoke()).await;
+    let seen = seen.lock().unwrap();
+    let told: Vec<_> = seen.iter().map(|record| (record.method.as_str(), record.error)).collect();
+    assert_eq!(told, [("WRITE", Some("unheard"))]);
+}
+
 /// A watch with a second of CPU, and how often it said that something changed.
 async fn watch(bench: &Bench) -> (Result<(), AdapterError>, usize) {
     watch_for(bench, PATIENCE).await

@@ -95,8 +95,12 @@ impl Session {
         &self.row.id
     }
 
+    /// What it said and did, at its end. A call that was given up is written
+    /// down once it is gone, which may be after this: it adds to the record of
+    /// an end, and must not put that of a beginning over it.
     pub(crate) fn take_spoken(&self) -> Spoken {
-        let state = std::mem::take(&mut *self.lock());
+        let ended = State { recorded: true, ..State::default() };
+        let state = std::mem::replace(&mut *self.lock(), ended);
         Spoken {
             recorded: state.recorded,
             wrote: state.wrote,

@@ -412,6 +412,7 @@ impl Adapter {
         if let Some(own) = own {
             own.export();
         }
+        store.data_mut().seam.ended(result.is_ok());
         let staged = store.data_mut().seam.take_staged();
         guest::retire(store, place);
         (result, usage, staged)

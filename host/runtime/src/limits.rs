@@ -76,12 +76,13 @@ impl Limits {
     }
 
     /// One tool call in an adapter. The HTTP limits (110 s to headers, 60 s
-    /// idle) are the egress's own; this is what stands above them.
+    /// idle) are the egress's own; this is what stands above them, and above
+    /// the ten minutes that an upstream may take which tells how far it is.
     pub fn adapter_invoke() -> Self {
         Self {
             fuel: 20 * FUEL_PER_SECOND,
             memory_bytes: 128 * MIB,
-            wall: Duration::from_secs(240),
+            wall: Duration::from_secs(660),
             hostcall_bytes: 32 * MIB,
             ..Self::sandbox()
         }

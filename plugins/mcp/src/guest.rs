@@ -191,6 +191,12 @@ fn tool(tool: seam::Tool) -> types::Tool {
     }
 }
 
+fn wire_request(request: seam::HttpRequest) -> http::Request {
+    let body = if request.body.is_empty() { Vec::new() } else { vec![http::Chunk::Bytes(request.body)] };
+    let headers = request.headers.into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
+    http::Request { method: request.method, url: request.url, headers, body, auth: None }
+}
+
 struct Host;
 
 impl seam::World for Host {
@@ -199,12 +205,13 @@ impl seam::World for Host {
         request: seam::HttpRequest,
         within_ms: u32,
     ) -> Result<Option<Box<dyn seam::HttpResponse>>, seam::Failure> {
-        let body = if request.body.is_empty() { Vec::new() } else { vec![http::Chunk::Bytes(request.body)] };
-        let headers = request.headers.into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
-        let request = http::Request { method: request.method, url: request.url, headers, body, auth: None };
-        let exchange = http::Exchange::start(request)?;
+        let exchange = http::Exchange::start(wire_request(request))?;
         let response = exchange.wait(within_ms)?;
         Ok(response.map(|response| Box::new(response) as Box<dyn seam::HttpResponse>))
+    }
+
+    fn farewell(&self, request: Option<seam::HttpRequest>) -> Result<(), seam::Failure> {
+        Ok(http::farewell(request.map(wire_request))?)
     }
 
     fn keep(&self, media_type: Option<&str>, bytes: &[u8]) -> Result<String, seam::Failure> {
@@ -274,6 +281,10 @@ impl seam::HttpResponse for http::Response {
 impl seam::Process for stdio::Process {
     fn write_line(&mut self, line: &str) -> Result<(), seam::Failure> {
         Ok(stdio::Process::write_line(self, line)?)
+    }
+
+    fn farewell(&mut self, line: Option<&str>) -> Result<(), seam::Failure> {
+        Ok(stdio::Process::farewell(self, line)?)
     }
 
     fn read_line(&mut self, timeout_ms: u32) -> Result<Option<String>, seam::Failure> {

@@ -297,6 +297,11 @@ pub trait World {
     /// # Errors
     /// The host's failure: refused, unreachable, timed out.
     fn send(&self, request: HttpRequest, within_ms: u32) -> Result<Option<Box<dyn HttpResponse>>, Failure>;
+    /// What the host sends where the call ends and the adapter has not returned; none takes it back.
+    ///
+    /// # Errors
+    /// The host's failure: it leads where the call may not go.
+    fn farewell(&self, request: Option<HttpRequest>) -> Result<(), Failure>;
     /// Keeps bytes as a file and gives its reference.
     ///
     /// # Errors
@@ -350,6 +355,11 @@ pub trait Process {
     /// # Errors
     /// The host's failure: the process is gone.
     fn write_line(&mut self, line: &str) -> Result<(), Failure>;
+    /// What the host writes where the call ends and the adapter has not returned; none takes it back.
+    ///
+    /// # Errors
+    /// The host's failure: the line is too long.
+    fn farewell(&mut self, line: Option<&str>) -> Result<(), Failure>;
     /// The next line, none once `timeout_ms` has passed.
     ///
     /// # Errors

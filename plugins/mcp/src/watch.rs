@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::catalogue::list;
-use crate::client::{Ask, Client, Failed, Offers, Way, failure};
+use crate::client::{Ask, CANCELLED, Client, Failed, Offers, Way, cancelled, failure};
 use crate::config::{self, Era};
 use crate::rpc::{self, Message, Params};
 use crate::seam::{Failure, HttpResponse, World};
@@ -222,6 +222,8 @@ impl Heard<'_> {
         let world = self.world;
         let own = ask.map(|request| request.id.to_string());
         if let Some(request) = ask {
+            // The process outlives this watch, and would go on telling it.
+            let _ = lines.process.farewell(Some(&cancelled(request.id, "nobody listens any more")));
             lines.tell(&request.text)?;
         }
         let mut open: Vec<(u64, String, String, Option<String>)> = Vec::new();
@@ -239,6 +241,12 @@ impl Heard<'_> {
             let Some(text) = lines.read(step)? else { continue };
             for message in rpc::parse(&text).into_iter().flatten() {
                 match message {
+                    // How a server ends a subscription where there is no stream to close.
+                    Message::Notification { method, params }
+                        if method == CANCELLED && own.is_some() && cancels(params) == own =>
+                    {
+                        return Err(ended(None));
+                    }
                     Message::Notification { method, .. } => self.notification(&method),
                     Message::Request { id, method, params } if open.len() < 100 => {
                         let wait = if method == "elicitation/create" { QUESTION_MS } else { 0 };
@@ -256,6 +264,12 @@ impl Heard<'_> {
             }
         }
     }
+}
+
+/// The request that a `notifications/cancelled` is about.
+fn cancels(params: Option<&str>) -> Option<String> {
+    let params: serde_json::Value = serde_json::from_str(params?).ok()?;
+    rpc::id_text(&params.get("requestId")?.to_string())
 }
 
 fn ended(error: Option<rpc::RpcError>) -> Lost {

@@ -40,6 +40,7 @@ impl Adapter {
             watching.executor_adapter_watch().call_run(store, &subject).await
         })
         .await;
+        store.data_mut().seam.ended(result.is_ok());
         guest::retire(store, place);
         let result = match result {
             Ok(ended) => ended.map_err(|failure| seams::failure(failure).into()),

@@ -95,6 +95,22 @@ pub struct Outgoing {
     pub auth: Option<Vec<String>>,
 }
 
+impl Outgoing {
+    /// Where it goes, without a fragment, and its method.
+    fn target(&self) -> Result<(Url, Method), EgressError> {
+        if self.url.len() > URL_BYTES {
+            let message = format!("the URL has {} bytes; at most {URL_BYTES} are sent", self.url.len());
+            return Err(EgressError::new("invalid-request", message));
+        }
+        let mut url = Url::parse(&self.url)
+            .map_err(|_| EgressError::new("invalid-request", format!("{:?} is not a URL", self.url)))?;
+        url.set_fragment(None);
+        let method = Method::from_bytes(self.method.as_bytes())
+            .map_err(|_| EgressError::new("invalid-request", format!("{:?} is not a method", self.method)))?;
+        Ok((url, method))
+    }
+}
+
 /// Codes of requests that were refused before they left.
 const REFUSALS: [&str; 6] = [
     "denied-origin",
@@ -176,16 +192,7 @@ impl Egress {
         span: &Span,
         mut outgoing: Outgoing,
     ) -> Result<Answer, EgressError> {
-        if outgoing.url.len() > URL_BYTES {
-            let message = format!("the URL has {} bytes; at most {URL_BYTES} are sent", outgoing.url.len());
-            return Err(EgressError::new("invalid-request", message));
-        }
-        let mut url = Url::parse(&outgoing.url)
-            .map_err(|_| EgressError::new("invalid-request", format!("{:?} is not a URL", outgoing.url)))?;
-        url.set_fragment(None);
-        let method = Method::from_bytes(outgoing.method.as_bytes()).map_err(|_| {
-            EgressError::new("invalid-request", format!("{:?} is not a method", outgoing.method))
-        })?;
+        let (url, method) = outgoing.target()?;
         if let Some(answer) = scope.files.as_ref().and_then(|files| files.answer(&method, &url)) {
             return answer;
         }

@@ -122,8 +122,25 @@ impl Scope {
         self.state.captured.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Checks where a request goes and what it may do there.
+    /// Where a request would go, its origin and path, if it may.
+    pub(crate) fn reaches(&self, outgoing: &Outgoing) -> Result<(Origin, String), EgressError> {
+        let (url, method) = outgoing.target()?;
+        Ok((self.within(&url, &method)?, url.path().to_owned()))
+    }
+
+    /// Checks where a request goes and what it may do there, and counts it.
     pub(super) fn admit(&self, url: &Url, method: &Method) -> Result<Origin, EgressError> {
+        let origin = self.within(url, method)?;
+        if self.state.requests.fetch_add(1, Ordering::Relaxed) >= REQUESTS {
+            return Err(EgressError::new(
+                "too-many-requests",
+                format!("one call may make {REQUESTS} requests"),
+            ));
+        }
+        Ok(origin)
+    }
+
+    fn within(&self, url: &Url, method: &Method) -> Result<Origin, EgressError> {
         let origin =
             Origin::of(url).map_err(|error| EgressError::new("invalid-request", error.to_string()))?;
         if !self.origins.contains(&origin) {
@@ -149,12 +166,6 @@ impl Scope {
             return Err(EgressError::new(
                 "denied-method",
                 format!("the tool says that it only reads, so {method} is refused"),
-            ));
-        }
-        if self.state.requests.fetch_add(1, Ordering::Relaxed) >= REQUESTS {
-            return Err(EgressError::new(
-                "too-many-requests",
-                format!("one call may make {REQUESTS} requests"),
             ));
         }
         Ok(origin)

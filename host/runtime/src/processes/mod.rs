@@ -281,6 +281,23 @@ impl Handle {
     pub(crate) fn generation(&self) -> u64 {
         self.process.generation
     }
+
+    /// A line that may be written once this handle is gone.
+    pub(crate) fn last_line(&self, line: String) -> LastLine {
+        LastLine { process: self.process.clone(), line }
+    }
+}
+
+/// A line for a process, to be written when its call is over.
+pub(crate) struct LastLine {
+    process: Arc<Process>,
+    line: String,
+}
+
+impl LastLine {
+    pub(crate) fn write(self) {
+        self.process.write_last(self.line);
+    }
 }
 
 impl Drop for Handle {

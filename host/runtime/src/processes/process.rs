@@ -37,10 +37,11 @@ const UNHEARD_PAUSE: Duration = Duration::from_millis(50);
 /// How long what a process wrote last may take to arrive after its end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// A line on its way, and who hears that it was written.
+/// A line on its way, and who hears that it was written; nobody, of one that
+/// is written even though its call is gone.
 struct Write {
     line: String,
-    written: oneshot::Sender<()>,
+    written: Option<oneshot::Sender<()>>,
 }
 
 /// A running process.
@@ -242,7 +243,7 @@ impl Process {
     pub(super) async fn write(&self, line: String) -> Result<(), ProcessError> {
         let write = async {
             let (written, confirmed) = oneshot::channel();
-            self.writes.send(Write { line, written }).await.ok()?;
+            self.writes.send(Write { line, written: Some(written) }).await.ok()?;
             confirmed.await.ok()
         };
         match tokio::time::timeout(WRITE_PATIENCE, write).await {
@@ -256,6 +257,13 @@ impl Process {
                     None => ProcessError::Deaf { program: self.program.program.clone() },
                 })
             }
+        }
+    }
+
+    /// Writes a line that nobody waits for, unless too many wait already.
+    pub(super) fn write_last(&self, line: String) {
+        if self.writes.try_send(Write { line, written: None }).is_err() {
+            tracing::debug!(program = self.program.program, "a farewell was dropped: it does not read");
         }
     }
 
@@ -333,7 +341,7 @@ fn spawn(
 /// more. A line whose call is gone before its turn is not written.
 async fn write_all(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Write>) {
     while let Some(Write { mut line, written }) = writes.recv().await {
-        if written.is_closed() {
+        if written.as_ref().is_some_and(oneshot::Sender::is_closed) {
             continue;
         }
         line.push('\n');
@@ -341,6 +349,6 @@ async fn write_all(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Write>) {
             return;
         }
         // Who asked may have gone meanwhile.
-        let _ = written.send(());
+        let _ = written.map(|written| written.send(()));
     }
 }

@@ -7,8 +7,9 @@ use tokio::task::JoinHandle;
 use wasmtime::component::Resource;
 
 use super::blobs::{self, Blob};
+use super::farewell::{self, Parting, Word};
 use super::{AdapterSeam, egress_failure, host_failure};
-use crate::egress::{Answer, EgressError, IDLE_TIMEOUT, Outgoing, body_error};
+use crate::egress::{Answer, Capture, EgressError, IDLE_TIMEOUT, Outgoing, body_error};
 use crate::guest::Guest;
 
 /// Bytes of one request's body.
@@ -97,6 +98,28 @@ impl http::Host for Guest<AdapterSeam> {
         };
         let answer = self.seam.egress.send(&self.seam.context.scope, outgoing).await;
         self.hold_answer(answer)
+    }
+
+    async fn farewell(&mut self, request: Option<http::Request>) -> wasmtime::Result<Result<(), Failure>> {
+        self.seam.farewell.leave(None);
+        let Some(request) = request else { return Ok(Ok(())) };
+        let outgoing = match self.outgoing(request)? {
+            Ok(outgoing) => outgoing,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        if outgoing.body.len() > farewell::BYTES {
+            let message = format!("a farewell has at most {} bytes", farewell::BYTES);
+            return Ok(Err(host_failure("invalid-request", message)));
+        }
+        let (egress, scope) = (&self.seam.egress, &self.seam.context.scope);
+        if scope.capture != Capture::Off {
+            return Ok(Ok(()));
+        }
+        match Parting::new(egress, scope, outgoing) {
+            Ok(parting) => self.seam.farewell.leave(Some(Word::Request(Box::new(parting)))),
+            Err(error) => return Ok(Err(egress_failure(&error))),
+        }
+        Ok(Ok(()))
     }
 }
 

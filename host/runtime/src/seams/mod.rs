@@ -3,6 +3,7 @@
 
 mod blobs;
 mod catalog_sink;
+mod farewell;
 mod http;
 mod interaction;
 mod session;
@@ -30,6 +31,14 @@ pub(crate) struct AdapterSeam {
     sent_bytes: usize,
     kept_bytes: usize,
     processes_held: usize,
+    farewell: farewell::Farewell,
+}
+
+impl Drop for AdapterSeam {
+    /// The caller of a call that is still under way went away.
+    fn drop(&mut self) {
+        self.farewell.say(&self.context.scope);
+    }
 }
 
 impl AdapterSeam {
@@ -37,7 +46,16 @@ impl AdapterSeam {
     /// which is where it indexes.
     pub(crate) fn new(egress: Arc<Egress>, processes: Arc<Processes>, context: AdapterContext) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
-        Self { egress, processes, context, sink, sent_bytes: 0, kept_bytes: 0, processes_held: 0 }
+        let farewell = farewell::Farewell::default();
+        Self { egress, processes, context, sink, sent_bytes: 0, kept_bytes: 0, processes_held: 0, farewell }
+    }
+
+    /// The call has ended, with an answer of its adapter's or without one.
+    pub(crate) fn ended(&mut self, returned: bool) {
+        if returned {
+            self.farewell.take_back();
+        }
+        self.farewell.say(&self.context.scope);
     }
 
     /// Where the spans of its requests go.

@@ -7,6 +7,7 @@ use executor_bindings::adapter::executor::adapter::{stdio, types::Failure};
 use serde_json::json;
 use wasmtime::component::Resource;
 
+use super::farewell::{self, Word};
 use super::{AdapterSeam, host_failure};
 use crate::egress::{Capture, RequestRecord};
 use crate::guest::Guest;
@@ -16,7 +17,7 @@ use crate::processes::{Handle, ProcessError};
 const HANDLES: usize = 16;
 
 /// How a line to a program stands among the requests of a call.
-const WRITE: &str = "WRITE";
+pub(super) const WRITE: &str = "WRITE";
 
 fn process_failure(error: &ProcessError) -> Failure {
     let details = error.ended().map(|ended| json!({ "status": ended.status, "stderr": ended.stderr }));
@@ -76,6 +77,24 @@ impl stdio::HostProcess for Guest<AdapterSeam> {
             duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
         });
         Ok(written.map_err(|error| process_failure(&error)))
+    }
+
+    async fn farewell(
+        &mut self,
+        process: Resource<stdio::Process>,
+        line: Option<String>,
+    ) -> wasmtime::Result<Result<(), Failure>> {
+        self.seam.farewell.leave(None);
+        let Some(line) = line else { return Ok(Ok(())) };
+        if line.contains(['\n', '\r']) || line.len() > farewell::BYTES {
+            let message = format!("a farewell is one line of at most {} bytes", farewell::BYTES);
+            return Ok(Err(host_failure("invalid-request", message)));
+        }
+        if self.seam.context.scope.capture == Capture::Off {
+            let last = self.table.get(&borrowed(&process))?.last_line(line);
+            self.seam.farewell.leave(Some(Word::Line(last)));
+        }
+        Ok(Ok(()))
     }
 
     async fn read_line(

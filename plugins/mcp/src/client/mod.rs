@@ -16,6 +16,10 @@ use crate::rpc::{self, Params, Request};
 use crate::seam::{Failure, World};
 use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded};
 
+/// Tells that the answer to a request is not waited for, or that a subscription
+/// has ended.
+pub(crate) const CANCELLED: &str = "notifications/cancelled";
+
 /// Within which a server is told that its answer is no longer waited for.
 const CANCEL_MS: u64 = 2_000;
 
@@ -141,6 +145,7 @@ impl<'w> Client<'w> {
 
     fn send(&mut self, ask: &Ask<'_>) -> Result<Answered, Lost> {
         let request = self.prepare(ask);
+        let farewell = self.leave_farewell(request.id);
         let mut wait = Wait::call(self.world);
         let mut ear = Ear::new(self.world, request.id);
         let result = match &mut self.way {
@@ -149,6 +154,9 @@ impl<'w> Client<'w> {
             Some(Way::Process(way)) => way.exchange(&request, &mut wait, &mut ear),
             None => Err(Lost::Unsent(Failure::new("internal", "the client has no way to its server"))),
         };
+        if farewell {
+            self.take_farewell_back();
+        }
         if matches!(result, Err(Lost::Silent)) {
             self.cancel(request.id);
         }
@@ -158,10 +166,7 @@ impl<'w> Client<'w> {
     /// Tells the server that nobody waits any more. Revision 2026-07-28 over
     /// HTTP has no such message: the closed stream says it.
     fn cancel(&mut self, id: u64) {
-        let params = Params::default()
-            .with("requestId", id.to_string())
-            .with("reason", "\"no answer within the time\"");
-        let text = rpc::notification("notifications/cancelled", &params);
+        let text = cancelled(id, "no answer within the time");
         let mut wait = Wait::short(self.world, CANCEL_MS);
         let modern = self.is_modern();
         // It is a courtesy: who does not take it is not asked again.
@@ -170,6 +175,28 @@ impl<'w> Client<'w> {
             Some(Way::Old(way)) => way.tell(&text, &mut wait),
             Some(Way::Process(way)) => way.tell(&text),
             _ => Ok(()),
+        };
+    }
+
+    /// Has the host tell the same where the call ends before it has an answer:
+    /// this instance is gone then. Whether there is anything to take back.
+    fn leave_farewell(&mut self, id: u64) -> bool {
+        let text = cancelled(id, "nobody waits for the answer any more");
+        let modern = self.is_modern();
+        let left = match &mut self.way {
+            Some(Way::Http(way)) if !modern => self.world.farewell(Some(way.message(&text, &[]))),
+            Some(Way::Old(way)) => self.world.farewell(Some(way.post.message(&text, &[]))),
+            Some(Way::Process(way)) => way.process.farewell(Some(&text)),
+            _ => return false,
+        };
+        // It is a courtesy, and what is wrong with it is wrong with the request too.
+        left.is_ok()
+    }
+
+    fn take_farewell_back(&mut self) {
+        let _ = match &mut self.way {
+            Some(Way::Process(way)) => way.process.farewell(None),
+            _ => self.world.farewell(None),
         };
     }
 
@@ -193,6 +220,13 @@ impl<'w> Client<'w> {
         }
         request
     }
+}
+
+/// What tells a server that nobody waits for the answer to a request.
+pub(crate) fn cancelled(id: u64, reason: &str) -> String {
+    let params =
+        Params::default().with("requestId", id.to_string()).with("reason", json!(reason).to_string());
+    rpc::notification(CANCELLED, &params)
 }
 
 /// The headers that revision 2026-07-28 wants with every request.

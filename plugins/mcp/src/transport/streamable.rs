@@ -150,15 +150,7 @@ impl Streamable<'_> {
     ) -> Result<Box<dyn HttpResponse>, Lost> {
         let mut url = self.url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let mut headers = self.common("application/json, text/event-stream");
-            headers.push(("content-type".to_owned(), "application/json".to_owned()));
-            headers.extend(extra.iter().cloned());
-            let request = HttpRequest {
-                method: "POST".to_owned(),
-                url: url.clone(),
-                headers,
-                body: text.as_bytes().to_vec(),
-            };
+            let request = HttpRequest { url: url.clone(), ..self.message(text, extra) };
             let within = wait.left_ms().ok_or(Lost::Silent)?;
             let response = self.world.send(request, within).map_err(Lost::of_sending)?.ok_or(Lost::Silent)?;
             let location = Headers::new(response.headers()).get("location").map(str::to_owned);
@@ -169,6 +161,15 @@ impl Streamable<'_> {
         }
         let failure = Failure::new("too-many-redirects", "the MCP endpoint redirects without end");
         Err(Lost::Unsent(failure))
+    }
+
+    /// A message as it is posted.
+    pub(crate) fn message(&self, text: &str, extra: &[(String, String)]) -> HttpRequest {
+        let mut headers = self.common("application/json, text/event-stream");
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        headers.extend(extra.iter().cloned());
+        let body = text.as_bytes().to_vec();
+        HttpRequest { method: "POST".to_owned(), url: self.url.clone(), headers, body }
     }
 
     fn refusal(

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Piece, Posted, Said};
 
 type Server = Box<dyn FnMut(&Posted) -> Said + Send>;
+type Timed = Box<dyn FnOnce(&mut Output) + Send>;
 type Program = Box<dyn FnMut(&Value, &mut Output) + Send>;
 
 /// What a process writes.
@@ -41,6 +42,8 @@ struct Running {
     claimed: Vec<String>,
     generation: u64,
     dead: bool,
+    /// What it says by itself, and when.
+    timed: Vec<(u64, Timed)>,
 }
 
 #[derive(Default)]
@@ -56,6 +59,11 @@ struct State {
     changed: Vec<String>,
     ends_at: Option<u64>,
     forgetful: bool,
+    /// What the host says where the adapter does not return.
+    farewell: Option<HttpRequest>,
+    /// The last line of those that were left for a process.
+    last_line: Option<String>,
+    farewells: usize,
 }
 
 /// The host.
@@ -104,6 +112,12 @@ impl Host {
     /// Ends a watch once so much time has passed.
     pub(crate) fn ending_at(self, ms: u64) -> Self {
         self.state().ends_at = Some(ms);
+        self
+    }
+
+    /// Has the process say something by itself once so much time has passed.
+    pub(crate) fn saying_at(self, ms: u64, says: impl FnOnce(&mut Output) + Send + 'static) -> Self {
+        self.process().timed.push((ms, Box::new(says)));
         self
     }
 
@@ -160,6 +174,14 @@ impl Host {
         self.written().iter().map(name).collect()
     }
 
+    /// What would be said if the adapter were ended now, and how often something was left to say.
+    pub(crate) fn farewell(&self) -> (Option<Value>, usize) {
+        let state = self.state();
+        let line = state.last_line.as_ref().map(|line| serde_json::from_str(line).unwrap());
+        let request = state.farewell.as_ref().map(|request| serde_json::from_slice(&request.body).unwrap());
+        (line.or(request), state.farewells)
+    }
+
     /// The process is started again.
     pub(crate) fn restart(&self) {
         let mut running = self.process();
@@ -184,8 +206,15 @@ impl Host {
     fn pass(&self, ms: u64) {
         let mut state = self.state();
         state.clock += ms;
-        let over = state.ends_at.is_some_and(|end| state.clock >= end);
+        let (clock, over) = (state.clock, state.ends_at.is_some_and(|end| state.clock >= end));
         drop(state);
+        let mut running = self.process();
+        while let Some(at) = running.timed.iter().position(|(due, _)| *due <= clock) {
+            let mut output = Output::default();
+            (running.timed.remove(at).1)(&mut output);
+            running.lines.extend(output.lines);
+        }
+        drop(running);
         if over {
             std::panic::panic_any(Ended);
         }
@@ -255,6 +284,13 @@ impl Process for Handle {
         Ok(())
     }
 
+    fn farewell(&mut self, line: Option<&str>) -> Result<(), Failure> {
+        let mut state = self.host.state();
+        state.farewells += usize::from(line.is_some());
+        state.last_line = line.map(str::to_owned);
+        Ok(())
+    }
+
     fn read_line(&mut self, timeout_ms: u32) -> Result<Option<String>, Failure> {
         let running = self.host.process();
         if let Some(line) = running.lines.get(self.read) {
@@ -304,6 +340,13 @@ impl World for Host {
                 Ok(Some(Box::new(Body { host: self.clone(), status, headers, pieces: body.into() })))
             }
         }
+    }
+
+    fn farewell(&self, request: Option<HttpRequest>) -> Result<(), Failure> {
+        let mut state = self.state();
+        state.farewells += usize::from(request.is_some());
+        state.farewell = request;
+        Ok(())
     }
 
     fn keep(&self, media_type: Option<&str>, bytes: &[u8]) -> Result<String, Failure> {

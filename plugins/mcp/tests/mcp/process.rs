@@ -1,5 +1,7 @@
 //! Local servers: lines of a process.
 
+use std::sync::{Arc, Mutex};
+
 use executor_mcp::seam::Reply;
 use serde_json::{Value, json};
 
@@ -217,6 +219,69 @@ fn a_server_that_ends_at_the_first_question_is_asked_another_way() {
     assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 1);
     host.restart();
     assert_eq!(data(invoke(&host, &call(STDIO, &json!({})))), "3");
+}
+
+/// What was left with the host while a call was under way, and after it.
+fn left(host: impl FnOnce(Watched) -> Host, config: &str) -> (Option<Value>, Value, Option<Value>) {
+    let watched = Watched::default();
+    let host = host(watched.clone());
+    *watched.0.lock().unwrap() = Some(host.clone());
+    assert_eq!(data(invoke(&host, &call(config, &json!({})))), "3");
+    let (during, asked) = watched.1.lock().unwrap().clone();
+    (during, asked, host.farewell().0)
+}
+
+/// A host that a server looks at while it is asked.
+#[derive(Clone, Default)]
+struct Watched(Arc<Mutex<Option<Host>>>, Arc<Mutex<(Option<Value>, Value)>>);
+
+impl Watched {
+    fn look(&self, asked: &Value) {
+        let host = self.0.lock().unwrap().clone().unwrap();
+        *self.1.lock().unwrap() = (host.farewell().0, asked["id"].clone());
+    }
+}
+
+#[test]
+fn who_is_cut_off_has_left_word_with_the_host_and_who_answers_has_taken_it_back() {
+    let process = |modern: bool| {
+        move |watched: Watched| {
+            Host::running(move |request, output| match method(request) {
+                "server/discover" if modern => {
+                    output.result(request, json!({"supportedVersions": [MODERN], "capabilities": {}}))
+                }
+                "server/discover" => output.error(request, -32_601),
+                "initialize" => {
+                    watched.look(request);
+                    assert!(watched.1.lock().unwrap().0.is_none(), "a greeting is not cancelled");
+                    output.result(request, initialized(LEGACY));
+                }
+                "notifications/initialized" => {}
+                _ => {
+                    watched.look(request);
+                    output.result(request, text("3"));
+                }
+            })
+        }
+    };
+    let answer = |watched: Watched| {
+        move |posted: &Posted| {
+            watched.look(&posted.body);
+            posted.result(text("3"))
+        }
+    };
+    let http = config(URL);
+    for (during, asked, after) in [
+        left(process(false), STDIO),
+        left(process(true), STDIO),
+        left(|watched| legacy(answer(watched)), &http),
+    ] {
+        let during = during.unwrap();
+        assert_eq!((method(&during), &during["params"]["requestId"]), ("notifications/cancelled", &asked));
+        assert_eq!(after, None);
+    }
+    let (during, ..) = left(|watched| modern(answer(watched)), &http);
+    assert_eq!(during, None, "a closed stream says it");
 }
 
 #[test]

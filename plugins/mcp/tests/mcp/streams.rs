@@ -69,6 +69,47 @@ fn progress_is_told_and_breaks_the_silence() {
 }
 
 #[test]
+fn progress_breaks_the_silence_on_every_way() {
+    let told = |token: u64, done: u64| {
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+            "progressToken": token, "progress": done}})
+    };
+    // The oldest transport: ids are drawn by the host, the call's is the second.
+    let host = Host::serving(move |posted| match (posted.verb.as_str(), posted.method()) {
+        ("GET", _) => Said::events(vec![
+            Piece::Text("event: endpoint\ndata: /m\n\n".to_owned()),
+            event(&json!({"id": id(1), "result": initialized("2024-11-05")})),
+            Piece::Silence(100_000),
+            event(&told(id(2), 1)),
+            Piece::Silence(100_000),
+            event(&told(id(2), 2)),
+            Piece::Silence(100_000),
+            event(&json!({"id": id(2), "result": text("3")})),
+        ]),
+        _ => Said::accepted(),
+    });
+    let known = json!({"transport": "http", "url": URL, "sse": true}).to_string();
+    assert_eq!(data(invoke(&host, &call(&known, &json!({})))), "3");
+    assert_eq!((host.told().len(), host.elapsed_ms()), (2, 300_000));
+    // A process, which says so to all of its calls; only their own counts.
+    let own = std::sync::Arc::new(std::sync::Mutex::new(0));
+    let seen = own.clone();
+    let host = Host::running(move |request, output| match request["method"].as_str().unwrap_or_default() {
+        "server/discover" => {
+            output.result(request, json!({"supportedVersions": [MODERN], "capabilities": {}}))
+        }
+        "tools/call" => *seen.lock().unwrap() = request["id"].as_u64().unwrap(),
+        _ => {}
+    })
+    .saying_at(100_000, move |output| output.say(&told(*own.lock().unwrap(), 1)))
+    .saying_at(150_000, move |output| output.say(&told(7, 1)));
+    let failure = invoke(&host, &call(STDIO, &json!({}))).unwrap_err();
+    assert_eq!(failure.code, "outcome-unknown");
+    assert_eq!(host.told().len(), 1);
+    assert!((210_000..226_000).contains(&host.elapsed_ms()), "{}", host.elapsed_ms());
+}
+
+#[test]
 fn silence_ends_a_call_and_progress_does_not_prolong_it_for_ever() {
     let silent = |_: &Posted| Said::events(vec![Piece::Silence(1_000_000)]);
     let host = legacy(silent);

@@ -170,6 +170,37 @@ fn a_process_is_listened_to_beside_its_calls() {
         (host.changes(), host.written_methods()),
         (vec!["tools".to_owned()], vec!["server/discover".to_owned(), "subscriptions/listen".to_owned()])
     );
+    assert_eq!(host.farewell().0.unwrap()["method"], "notifications/cancelled", "the process goes on");
+}
+
+#[test]
+fn a_subscription_that_a_process_ends_is_made_again() {
+    let mut listens = 0;
+    let host = Host::running(move |request, output| match request["method"].as_str().unwrap_or_default() {
+        "server/discover" => output.result(
+            request,
+            json!({"supportedVersions": [MODERN], "capabilities": {"tools": {"listChanged": true}}}),
+        ),
+        "subscriptions/listen" => {
+            listens += 1;
+            let ends = |id: &Value| {
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+            };
+            // Another's, and none that can be read, end nothing.
+            output.say(&ends(&json!(1)));
+            output.say(&ends(&Value::Null));
+            match listens {
+                1 => output.say(&ends(&request["id"])),
+                _ => output.say(&told("tools/list_changed")),
+            }
+        }
+        _ => {}
+    })
+    .ending_at(60_000);
+    assert!(watch(&host, STDIO).is_none());
+    assert_eq!(host.changes(), ["tools"]);
+    let methods = host.written_methods();
+    assert_eq!(methods.iter().filter(|method| *method == "subscriptions/listen").count(), 2, "{methods:?}");
 }
 
 #[test]

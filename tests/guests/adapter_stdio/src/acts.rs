@@ -15,6 +15,7 @@ pub(crate) fn act(arguments: &Value) -> Result<Value, Failure> {
         "claim_flood" => claim_flood(),
         "claim" => Ok(json!({ "first": Process::attach()?.claim(&text("key")) })),
         "never_read" => never_read(),
+        "farewell" => farewell(&text("line"), &text("then")),
         "write" => {
             Process::attach()?.write_line(&text("line"))?;
             Ok(json!({}))
@@ -40,6 +41,32 @@ pub(crate) fn watch(behaviour: &str) -> Result<(), Failure> {
         }
         "panic" => panic!("a watch that breaks"),
         other => Err(failure("watch-failed", format!("the watch {other:?} fails at once"))),
+    }
+}
+
+/// Leaves a line with the host, and ends or does not.
+fn farewell(line: &str, then: &str) -> Result<Value, Failure> {
+    let process = Process::attach()?;
+    process.farewell(Some(line))?;
+    match then {
+        "return" => Ok(json!({})),
+        "panic" => panic!("an adapter that breaks"),
+        "spin" => loop {
+            std::hint::black_box(then);
+        },
+        "replace" => {
+            process.farewell(Some(&line.replace("bye", "later")))?;
+            process.read_line(60_000).map(|_| json!({}))
+        }
+        "take back" => {
+            process.farewell(None)?;
+            process.read_line(60_000).map(|_| json!({}))
+        }
+        "let go" => {
+            drop(process);
+            Process::attach()?.read_line(60_000).map(|_| json!({}))
+        }
+        _ => process.read_line(60_000).map(|_| json!({})),
     }
 }
 

@@ -2,7 +2,7 @@
 //! misbehaves as its arguments or its caller say.
 //!
 //! `{"id", "do", …}` asks for one of: `tools`, `echo`, `line`, `about`, `die`,
-//! `spawn`, `silence`, `endless`, `change`.
+//! `spawn`, `silence`, `endless`, `change`, `note` (which has no answer), `notes`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, Write as _};
@@ -99,8 +99,12 @@ fn serve(arguments: &Arguments) -> std::io::Result<ExitCode> {
             std::thread::park();
         }
     }
-    let mut server =
-        Server { arguments: arguments.clone(), tools: vec!["tools", "echo", "line"], changes: 0 };
+    let mut server = Server {
+        arguments: arguments.clone(),
+        tools: vec!["tools", "echo", "line"],
+        changes: 0,
+        notes: vec![],
+    };
     server.tools.extend(["about", "die", "spawn", "silence", "endless", "change"]);
     if arguments.endless {
         server.endless();
@@ -137,6 +141,7 @@ struct Server {
     arguments: Arguments,
     tools: Vec<&'static str>,
     changes: u64,
+    notes: Vec<Value>,
 }
 
 impl Server {
@@ -171,6 +176,11 @@ impl Server {
             }
             "spawn" => json!({ "pids": self.spawn()? }),
             "silence" => return Ok(None),
+            "note" => {
+                self.notes.push(request["text"].clone());
+                return Ok(None);
+            }
+            "notes" => json!({ "notes": self.notes }),
             "endless" => {
                 self.endless();
                 json!({})
