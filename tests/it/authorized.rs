@@ -174,3 +174,56 @@ fn a_key_does_not_travel_in_the_open() {
     let said = call(&daemon, "api.things.list", &json!({})).fails(4);
     assert!(said.contains("denied-origin") && said.contains("--allow-host api.open.test:80"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_keys_of_one_connection_are_two_values() {
+    let answer = |request: &Request<'_>| match request.path {
+        "/openapi.json" => Answer::json(200, &two_keys()),
+        _ => Answer::json(200, &json!({})),
+    };
+    let (daemon, upstream) = (Daemon::start(), plain::start(answer).await.unwrap());
+    let host = upstream.origin().trim_start_matches("http://");
+    let url = format!("{}/openapi.json", upstream.origin());
+    daemon.run(&["sources", "add", &url, "--name", "dog", "--allow-host", host]).ok();
+    let files = ["api", "app"].map(|name| {
+        let file = daemon.home().join(name);
+        std::fs::write(&file, format!("{name}-key-value")).unwrap();
+        format!("{name}.token=@{}", file.display())
+    });
+    let both = ["connections", "add", "dog", "--auth", "api", "--auth", "app"];
+    daemon.run(&[&both[..], &["--set", &files[0], "--set", &files[1]]].concat()).ok();
+    call(&daemon, "dog.things.list", &json!({})).ok();
+    let sent = &upstream.ledger.matching("GET", "/things")[0];
+    assert_eq!(sent.header("dd-api-key"), Some("api-key-value"));
+    assert_eq!(sent.parameter("application_key").as_deref(), Some("app-key-value"));
+    let one =
+        json!({ "source": "dog", "name": "one", "methods": ["api", "app"], "variables": { "token": "x" } });
+    assert_eq!(Wire::owner(&daemon).post(CONNECTIONS, &one).refused(422), "connection-incomplete");
+}
+
+fn two_keys() -> Value {
+    let mut document = keyed("/", &json!({ "type": "apiKey", "in": "header", "name": "DD-API-KEY" }));
+    let schemes = &mut document["components"]["securitySchemes"];
+    let api = schemes["key"].take();
+    *schemes = json!({ "api": api, "app": { "type": "apiKey", "in": "query", "name": "application_key" } });
+    document["paths"]["/things"]["get"]["security"] = json!([{ "api": [], "app": [] }]);
+    document
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_granted_is_shown_and_what_was_not_is_told() {
+    let script = Script::default().with(|script| {
+        script.tokens.granted = Some(vec!["items:read".to_owned()]);
+        script.refresh.issued = false;
+    });
+    let (daemon, emulator) = start(script).await;
+    authorize(&daemon, by_code());
+    let shown = connections(&daemon)[0]["oauth"].clone();
+    assert_eq!(shown["scopes"], json!(["items:read"]));
+    assert_eq!(shown["missing_scopes"], json!(["items:write"]));
+    assert_eq!(shown["refreshable"], false);
+    // The document is silent of it; the server is asked, since it is about the
+    // same endpoints.
+    daemon.run(&["connections", "remove", "api"]).ok();
+    assert_eq!(emulator.ledger.matching("POST", "/revoke").len(), 1);
+}

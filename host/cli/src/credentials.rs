@@ -194,15 +194,25 @@ fn choose<'s>(context: &Context, known: &'s [Value]) -> Result<Vec<&'s Value>, F
     }
 }
 
-/// What these methods ask for, each name once.
+/// What these methods ask for together. Where two of them ask for one of the
+/// same name, they are two values, and each is called `METHOD.NAME`.
 pub(crate) fn variables(methods: &[&Value]) -> Vec<Variable> {
-    let mut variables: Vec<Variable> = Vec::new();
-    for variable in methods.iter().flat_map(|method| list(method, "variables")) {
-        let name = field(variable, "name");
-        if !variables.iter().any(|other| other.name == name) {
+    let asks = |method: &Value, name: &str| {
+        list(method, "variables").iter().any(|variable| field(variable, "name") == name)
+    };
+    let mut variables = Vec::new();
+    for method in methods {
+        for variable in list(method, "variables") {
+            let (name, label) = (field(variable, "name"), field(variable, "label"));
+            let is_shared = methods.iter().filter(|other| asks(other, &name)).count() > 1;
+            let (name, label) = if is_shared {
+                let id = field(method, "id");
+                (format!("{id}.{name}"), format!("{label} ({id})"))
+            } else {
+                (name, label)
+            };
             let secret = variable["secret"].is_null() || flag(variable, "secret");
-            let optional = flag(variable, "optional");
-            variables.push(Variable { label: field(variable, "label"), secret, optional, name });
+            variables.push(Variable { name, label, secret, optional: flag(variable, "optional") });
         }
     }
     variables
@@ -332,7 +342,9 @@ mod tests {
         assert_eq!(pick(&["bearr"]).unwrap_err().hints, ["did you mean `bearer`?"]);
         let names: Vec<_> =
             variables(&pick(&["bearer", "basic"]).unwrap()).into_iter().map(|v| (v.name, v.secret)).collect();
-        assert_eq!(names, [("token".to_owned(), true), ("user".to_owned(), false)]);
+        let named = |name: &str, secret| (name.to_owned(), secret);
+        let expected = [named("bearer.token", true), named("user", false), named("basic.token", true)];
+        assert_eq!(names, expected, "two values of one name are two");
     }
 
     #[test]

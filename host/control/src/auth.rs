@@ -81,6 +81,34 @@ fn secret() -> bool {
     true
 }
 
+/// A value that a connection needs.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) optional: bool,
+}
+
+/// The values that some methods need together. Where two of them have one of
+/// the same name, they are two values, and each is called `METHOD.NAME`.
+pub(crate) fn wanted(methods: &[&AuthMethod]) -> Vec<Wanted> {
+    let of = |method: &'_ &AuthMethod, name: &str| method.variables().any(|other| other == name);
+    let wants = |method: &AuthMethod| {
+        let called = |name: &str| match methods.iter().filter(|other| of(other, name)).count() {
+            0 | 1 => name.to_owned(),
+            _ => qualified(&method.id, name),
+        };
+        let variables = method.config.variables.iter();
+        let wanted =
+            variables.map(|variable| Wanted { name: called(&variable.name), optional: variable.optional });
+        wanted.collect::<Vec<_>>()
+    };
+    methods.iter().flat_map(|method| wants(method)).collect()
+}
+
+/// What a method's value is called among several.
+pub(crate) fn qualified(method: &str, name: &str) -> String {
+    format!("{method}.{name}")
+}
+
 /// An auth method, understood.
 pub(crate) struct AuthMethod {
     pub(crate) id: String,
@@ -132,12 +160,6 @@ impl AuthMethod {
 
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.config.variables.iter().map(|variable| variable.name.as_str())
-    }
-
-    /// Those that can't be left out.
-    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
-        let required = self.config.variables.iter().filter(|variable| !variable.optional);
-        required.map(|variable| variable.name.as_str())
     }
 
     /// Whether a person authorizes executor; a token that they have will do as
@@ -311,6 +333,20 @@ mod tests {
             "password" => Some("love:lace".into()),
             _ => None,
         }
+    }
+
+    #[test]
+    fn values_of_one_name_are_two() {
+        let other = |id: &str, kind: &str| AuthMethod { id: id.into(), ..method(kind, "{}") };
+        let names = |methods: &[&AuthMethod]| {
+            let told = |one: Wanted| if one.optional { format!("{}?", one.name) } else { one.name };
+            wanted(methods).into_iter().map(told).collect::<Vec<_>>().join(" ")
+        };
+        let (one, two, basic) =
+            (other("h", "http-bearer"), other("q", "http-bearer"), other("b", "http-basic"));
+        assert_eq!(names(&[&one]), "token");
+        assert_eq!(names(&[&one, &basic]), "token username password?");
+        assert_eq!(names(&[&one, &two, &basic]), "h.token q.token username password?");
     }
 
     fn check(kind: &str, config: &str, expect: &str) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::auth::AuthMethod;
+use crate::auth::{AuthMethod, Wanted, wanted};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
@@ -61,8 +61,14 @@ pub struct GrantView {
     pub flow: Flow,
     /// As which client.
     pub client_id: String,
-    /// The scopes that were asked for.
+    /// The scopes that it has.
     pub scopes: Vec<String>,
+    /// Those that were asked for and not granted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_scopes: Vec<String>,
+    /// Whether its tokens are got anew without a person; null where that is
+    /// not known.
+    pub refreshable: Option<bool>,
     /// The endpoints that it is pinned to.
     pub endpoints: Endpoints,
 }
@@ -236,20 +242,39 @@ impl Workspace {
         if request.variables.is_empty() {
             return Err(Problem::invalid("there is no value to set").hint("--set NAME=- reads one"));
         }
-        let known: Vec<&str> = row.variables.iter().map(|(variable, _)| variable.as_str()).collect();
-        if let Some(unknown) = request.variables.keys().find(|name| !known.contains(&name.as_str())) {
+        let mut variables = row.variables.clone();
+        let methods = self.pinned_methods(&row)?;
+        let methods: Vec<AuthMethod> = methods.iter().map(AuthMethod::read).collect();
+        let served: Vec<&AuthMethod> = methods
+            .iter()
+            .filter(|method| row.methods.contains(&method.id) && !(method.is_oauth() && row.oauth.is_some()))
+            .collect();
+        let known: BTreeSet<String> = variables
+            .iter()
+            .map(|(variable, _)| variable.clone())
+            .chain(wanted(&served).into_iter().map(|one| one.name))
+            .collect();
+        if let Some(unknown) = request.variables.keys().find(|name| !known.contains(*name)) {
             let hint = if known.is_empty() && row.oauth.is_some() {
                 format!("it was made by OAuth: `executor connections authorize {source} {name}`")
             } else {
-                format!("it has: {}", known.join(", "))
+                format!("it takes: {}", known.into_iter().collect::<Vec<_>>().join(", "))
             };
             return Err(Problem::invalid(format!("{source}/{name} has no value {unknown:?}")).hint(hint));
         }
-        for (variable, id) in &row.variables {
-            if let Some(value) = request.variables.get(variable) {
-                let label = format!("{source}/{name} {variable}");
-                self.keep_secret(id, &label, value.trim_end_matches(['\r', '\n'])).await?;
-            }
+        for (variable, value) in &request.variables {
+            let id = variables.iter().find(|(known, _)| known == variable).map(|(_, id)| id.clone());
+            // One that was left out when it was added.
+            let id = id.unwrap_or_else(|| {
+                let id = self.secret_id();
+                variables.push((variable.clone(), id.clone()));
+                id
+            });
+            let label = format!("{source}/{name} {variable}");
+            self.keep_secret(&id, &label, value.trim_end_matches(['\r', '\n'])).await?;
+        }
+        if variables.len() > row.variables.len() {
+            self.store.set_variables(&row.source, &row.name, variables).await?;
         }
         self.forget_use(&row.source, &row.name);
         let set: Vec<&String> = request.variables.keys().collect();
@@ -276,7 +301,12 @@ impl Workspace {
                 })
                 .collect::<Result<_, _>>()?,
             None => {
-                let fits = |method: &&AuthMethod| method.variables().collect::<BTreeSet<_>>() == given;
+                let fits = |method: &&AuthMethod| {
+                    let all = wanted(&[method]);
+                    let is_given = |one: &Wanted| one.optional || given.contains(one.name.as_str());
+                    all.iter().all(is_given)
+                        && given.iter().all(|name| all.iter().any(|one| one.name == *name))
+                };
                 match methods.iter().filter(fits).collect::<Vec<_>>().as_slice() {
                     [] if methods.len() == 1 => vec![&methods[0]],
                     [] if methods.is_empty() => {
@@ -454,8 +484,10 @@ fn check_values(source: &SourceName, methods: &[&AuthMethod], given: &BTreeSet<&
     for method in methods {
         method.check_supported()?;
     }
-    let wanted: BTreeSet<&str> = methods.iter().flat_map(|method| method.variables()).collect();
-    let required: BTreeSet<&str> = methods.iter().flat_map(|method| method.required()).collect();
+    let all = wanted(methods);
+    let wanted: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    let required: BTreeSet<&str> =
+        all.iter().filter(|one| !one.optional).map(|one| one.name.as_str()).collect();
     let list = |names: Vec<&&str>| names.into_iter().copied().collect::<Vec<_>>().join(", ");
     let missing: Vec<_> = required.difference(given).collect();
     if !missing.is_empty() && methods.iter().any(|method| method.is_oauth()) {
@@ -509,9 +541,11 @@ pub(crate) fn binding(message: String) -> Problem {
 
 pub(crate) fn connection_view(row: ConnectionRow) -> ConnectionView {
     let oauth = Grant::read(row.oauth.as_deref()).map(|grant| GrantView {
+        missing_scopes: grant.missing(),
+        scopes: if grant.granted.is_empty() { grant.scopes } else { grant.granted },
+        refreshable: grant.refreshable,
         flow: grant.flow,
         client_id: grant.client.id,
-        scopes: grant.scopes,
         endpoints: grant.endpoints,
     });
     ConnectionView {

@@ -7,7 +7,7 @@ use executor_runtime::{Credential, Origin, Renewal, Scope, Secret};
 use executor_store::{AuthMethodRow, ConnectionRow};
 use futures::future::BoxFuture;
 
-use crate::auth::AuthMethod;
+use crate::auth::{AuthMethod, qualified};
 use crate::catalogue::Tool;
 use crate::connections::binding;
 use crate::invoke::Bound;
@@ -54,8 +54,9 @@ impl Workspace {
         if connection.state == EXPIRED && grant.is_some() {
             return Err(expired(&connection.source, &connection.name, "its authorization ended"));
         }
-        let value = |name: &str| {
-            let (_, id) = connection.variables.iter().find(|(variable, _)| variable == name)?;
+        let value = |method: &str, name: &str| {
+            let called = |wanted: &str| connection.variables.iter().find(|(variable, _)| variable == wanted);
+            let (_, id) = called(&qualified(method, name)).or_else(|| called(name))?;
             let secret = self.shared.installation.secret(&self.name, id).ok().flatten()?;
             String::from_utf8(secret.bytes().to_vec()).ok()
         };
@@ -71,7 +72,7 @@ impl Workspace {
                 (Some(_), Some(tokens)) => {
                     AuthMethod::read(row).fill(&|_: &str| Some(tokens.access.clone()))?
                 }
-                (None, _) => AuthMethod::read(row).fill(&value)?,
+                (None, _) => AuthMethod::read(row).fill(&|name: &str| value(&row.id, name))?,
             };
             methods.push(method);
             secrets.extend(found);
@@ -90,7 +91,7 @@ impl Workspace {
 
     /// A connection's auth methods as they were when it was added: a refresh
     /// of the source moves no value to another place, and calls none public.
-    fn pinned_methods(&self, connection: &ConnectionRow) -> Result<Vec<AuthMethodRow>, Problem> {
+    pub(crate) fn pinned_methods(&self, connection: &ConnectionRow) -> Result<Vec<AuthMethodRow>, Problem> {
         if connection.auth.is_empty() {
             return Ok(self.store.auth_methods(&connection.source)?);
         }

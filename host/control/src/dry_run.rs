@@ -47,6 +47,9 @@ pub struct DecisionView {
     pub reason: String,
 }
 
+/// Reads that a connection is tried with at most.
+const PROBES: usize = 3;
+
 impl Workspace {
     /// Says what a call would send and what the policies say of it.
     ///
@@ -91,15 +94,36 @@ impl Workspace {
         name: &str,
     ) -> Result<ConnectionCheck, Problem> {
         let connection = self.known_connection(source, name)?;
-        let Some(tool) = self.probe(&connection)? else {
-            return Ok(ConnectionCheck {
-                status: "unchecked",
-                message: format!(
-                    "{source} has no read without required arguments that this connection could be tried with"
-                ),
-                tool: None,
-            });
-        };
+        let mut forbidden: Option<ConnectionCheck> = None;
+        for tool in self.probes(&connection)? {
+            let check = self.try_tool(caller, tool, name).await?;
+            let check = match (check, &forbidden) {
+                // Not allowed to do this may be allowed to do other things.
+                (Tried { check, forbidden: true }, before) => {
+                    forbidden = before.clone().or(Some(check));
+                    continue;
+                }
+                (Tried { check, .. }, None) => check,
+                (Tried { mut check, .. }, Some(before)) => {
+                    if check.status == "ok" {
+                        check.message =
+                            format!("{}, and it may not do all: {}", check.message, before.message);
+                    }
+                    check
+                }
+            };
+            return Ok(check);
+        }
+        Ok(forbidden.unwrap_or_else(|| ConnectionCheck {
+            status: "unchecked",
+            message: format!(
+                "{source} has no read without required arguments that this connection could be tried with"
+            ),
+            tool: None,
+        }))
+    }
+
+    async fn try_tool(&self, caller: &Caller, tool: String, name: &str) -> Result<Tried, Problem> {
         let request = CallTool {
             path: tool.clone(),
             args: None,
@@ -111,10 +135,11 @@ impl Workspace {
         if view.status == WAITING {
             self.cancel(caller, &view.id).await?;
             let message = format!("a policy asks a person before {tool}, which would have been the try");
-            return Ok(ConnectionCheck { status: "unchecked", message, tool: Some(tool) });
+            let check = ConnectionCheck { status: "unchecked", message, tool: Some(tool) };
+            return Ok(Tried { check, forbidden: false });
         }
-        let status = view.error.as_ref().and_then(|error| error.details.as_ref()?.get("status")?.as_u64());
-        let (status, message) = match (&view.error, status) {
+        let upstream = view.error.as_ref().and_then(|error| error.details.as_ref()?.get("status")?.as_u64());
+        let (status, message) = match (&view.error, upstream) {
             (None, _) => ("ok", format!("{tool} answered")),
             (Some(error), Some(401 | 403)) => ("rejected", error.message.clone()),
             (Some(error), None) if error.code == EXPIRED => ("rejected", error.message.clone()),
@@ -123,12 +148,13 @@ impl Workspace {
             }
             (Some(error), None) => ("unreachable", error.message.clone()),
         };
-        Ok(ConnectionCheck { status, message, tool: Some(tool) })
+        let forbidden = upstream == Some(403);
+        Ok(Tried { check: ConnectionCheck { status, message, tool: Some(tool) }, forbidden })
     }
 
-    /// A read that signs in by this connection, by scopes that it holds, and
-    /// needs nothing else; one that speaks of the signed-in user first.
-    fn probe(&self, connection: &ConnectionRow) -> Result<Option<String>, Problem> {
+    /// Reads that sign in by this connection, by scopes that it holds, and
+    /// need nothing else; those that speak of the signed-in user first.
+    fn probes(&self, connection: &ConnectionRow) -> Result<Vec<String>, Problem> {
         let source = &connection.source;
         let mut names = Vec::new();
         self.store.each_tool(source, &mut |tool| {
@@ -151,14 +177,22 @@ impl Workspace {
             }
         })?;
         let signed_in = |path: &String| served.contains(path);
-        let own = |path: &&String| {
+        let own = |path: &String| {
             let lower = path.to_ascii_lowercase();
             ["authenticated", "whoami", ".me", "getself", "current"].iter().any(|word| lower.contains(word))
         };
-        names.sort_by_key(|name| (name.len(), name.clone()));
-        let own = names.iter().find(|name| own(name) && signed_in(name));
-        Ok(own.or_else(|| names.iter().find(|name| signed_in(name))).cloned())
+        names.retain(signed_in);
+        names.sort_by_key(|name| (!own(name), name.len(), name.clone()));
+        names.truncate(PROBES);
+        Ok(names)
     }
+}
+
+/// One try of a connection.
+struct Tried {
+    check: ConnectionCheck,
+    /// Whether the API knows who asks, and does not let them.
+    forbidden: bool,
 }
 
 fn call_problem(error: ToolError) -> Problem {

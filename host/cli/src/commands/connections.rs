@@ -133,9 +133,24 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
         Api::new(context).post(&context.path(&["connections"]), &body)?
     };
     context.output.answer(&answer, added)?;
+    tell_grant(context, &answer.value);
     tell_index(context, &answer.value);
     hint_check(context, &answer.value);
     Ok(Exit::Ok)
+}
+
+/// What of an authorization is less than was asked for.
+fn tell_grant(context: &Context, connection: &Value) {
+    let oauth = &connection["oauth"];
+    let missing = joined(oauth, "missing_scopes");
+    if !missing.is_empty() {
+        context.output.warn(&format!("the server did not grant: {missing}"));
+    }
+    if oauth["refreshable"] == false {
+        context
+            .output
+            .warn("the server gave nothing to refresh its tokens with: once they end you sign in again");
+    }
 }
 
 /// What came of indexing the source, where it went wrong.
@@ -213,6 +228,7 @@ fn authorize_again(context: &Context, arguments: &AuthorizeArguments) -> Result<
         let name = format!("{}/{}", field(view, "source"), field(view, "name"));
         format!("authorized {}: {}{}", style.bold(&name), joined(&view["oauth"], "scopes"), indexed(view))
     })?;
+    tell_grant(context, &answer.value);
     tell_index(context, &answer.value);
     hint_check(context, &answer.value);
     Ok(Exit::Ok)

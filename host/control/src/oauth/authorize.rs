@@ -52,8 +52,7 @@ impl Workspace {
         request: BeginAuthorization,
     ) -> Result<AuthorizationView, Problem> {
         let redirect = redirect(base, request.oauth.redirect_uri.as_deref())?;
-        let choices = request.oauth.clone();
-        if let Some(name) = choices.parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
+        if let Some(name) = request.oauth.parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
             return Err(Problem::invalid(format!("{name:?} is the host's own parameter")));
         }
         let draft = self.draft(request, &redirect).await?;
@@ -68,7 +67,7 @@ impl Workspace {
                 Ok(view)
             }
             Flow::DeviceCode => self.begin_device(caller, draft, view).await,
-            Flow::AuthorizationCode => self.begin_code(caller, draft, view, redirect, &choices),
+            Flow::AuthorizationCode => self.begin_code(caller, draft, view, redirect),
         }
     }
 
@@ -149,6 +148,9 @@ impl Workspace {
             client: client.kept(secret),
             resource: found.resource.clone(),
             scopes,
+            granted: Vec::new(),
+            refreshable: None,
+            parameters: request.oauth.parameters,
             tokens: self.secret_id(),
             issuer_required: found
                 .metadata
@@ -184,11 +186,16 @@ impl Workspace {
                 "remove the connection and add it for another flow; `executor connections set` gives values",
             ));
         }
+        // What the server did not grant is not asked for again, unless the person
+        // says so.
+        let missing = grant.missing();
+        grant.scopes.retain(|scope| !missing.contains(scope));
         for scope in choices.scopes.iter().flatten() {
             if !grant.scopes.contains(scope) {
                 grant.scopes.push(scope.clone());
             }
         }
+        grant.parameters.extend(choices.parameters.clone());
         let client = self.client_again(&source, &grant, &choices, redirect).await?;
         let secret = grant.client.secret.clone().or_else(|| Some(self.secret_id()));
         grant.client = client.kept(secret.filter(|_| client.secret.is_some()));
@@ -276,10 +283,9 @@ impl Workspace {
         draft: Draft,
         mut view: AuthorizationView,
         redirect: String,
-        choices: &OauthChoices,
     ) -> Result<AuthorizationView, Problem> {
         let (state, verifier) = (secret_text(), secret_text());
-        view.url = Some(authorization_url(&draft.grant, &redirect, &state, &verifier, choices)?);
+        view.url = Some(authorization_url(&draft.grant, &redirect, &state, &verifier)?);
         let open = Open { draft, verifier, redirect };
         self.wait(caller, &view, Some(open), Some(&state));
         Ok(view)
@@ -389,7 +395,7 @@ impl Workspace {
         tokens: Tokens,
     ) -> Result<ConnectionView, Problem> {
         let again = draft.again;
-        let mut grant = draft.grant.clone();
+        let mut grant = draft.grant.clone().with(&tokens);
         grant.client.auth = draft.client.auth;
         let scopes = tokens.scopes.clone();
         let view = self.keep(draft, &grant, tokens).await?;

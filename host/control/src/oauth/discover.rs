@@ -36,13 +36,42 @@ impl Servers<'_> {
         } else if let Some(place) = config.open_id_connect_url.as_ref().or(config.metadata_url.as_ref()) {
             self.of_place(place).await?
         } else {
-            written(config, flow)
+            self.told_of(written(config, flow)).await
         };
         for (_, url) in found.endpoints.each() {
             self.checked(url)?;
         }
         needs(&found.endpoints, flow)?;
         Ok(found)
+    }
+
+    /// Adds to endpoints that a document writes what their server says of
+    /// itself, where it is about the same endpoints: where clients register,
+    /// where tokens are revoked, and its name.
+    async fn told_of(&self, written: Discovered) -> Discovered {
+        let Some(place) = written.endpoints.authorization.as_ref().or(written.endpoints.token.as_ref())
+        else {
+            return written;
+        };
+        let Ok(url) = self.checked(place) else { return written };
+        let issuer = url.origin().ascii_serialization();
+        let Ok(Some(metadata)) = self.server(&issuer).await else { return written };
+        let told = of_metadata(metadata);
+        let same = |one: &Option<String>, other: &Option<String>| one.is_none() || one == other;
+        let (by_document, by_server) = (&written.endpoints, &told.endpoints);
+        if !same(&by_document.authorization, &by_server.authorization)
+            || !same(&by_document.token, &by_server.token)
+            || !same(&by_document.device, &by_server.device)
+        {
+            return written;
+        }
+        let issuer = by_server.issuer.clone();
+        let revocation = by_server.revocation.clone();
+        let endpoints = Endpoints { issuer, revocation, ..written.endpoints };
+        // A document that is silent of code challenges is no reason to send none.
+        let metadata =
+            told.metadata.map(|it| ServerMetadata { code_challenge_methods_supported: None, ..it });
+        Discovered { endpoints, registration: told.registration, metadata, ..written }
     }
 
     /// A server whose metadata's place is known.

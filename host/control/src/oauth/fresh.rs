@@ -121,10 +121,10 @@ impl Workspace {
                     ..tokens
                 };
                 self.keep_tokens(grant, &format!("{source}/{name}"), &tokens).await?;
-                if client.auth != grant.client.auth {
-                    let client = Client { auth: client.auth, ..grant.client.clone() };
-                    let learnt = Grant { client, ..grant.clone() }.write();
-                    self.store.update_connection(source, name, &row.state, Some(learnt)).await?;
+                let client = Client { auth: client.auth, ..grant.client.clone() };
+                let learnt = Grant { client, ..grant.clone() }.with(&tokens);
+                if learnt != *grant {
+                    self.store.update_connection(source, name, &row.state, Some(learnt.write())).await?;
                 }
                 Ok(tokens)
             }

@@ -1,5 +1,7 @@
 //! What a person agreed to, and what came of it.
 
+use std::collections::BTreeMap;
+
 use executor_store::SecretId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,6 +11,9 @@ pub(crate) const OK: &str = "ok";
 
 /// The state of a connection whose tokens can't be refreshed any more.
 pub(crate) const EXPIRED: &str = "authorization-expired";
+
+/// Scopes that some servers grant and do not name in their answers.
+const UNNAMED: [&str; 4] = ["offline_access", "openid", "profile", "email"];
 
 /// How tokens are got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -97,6 +102,16 @@ pub(crate) struct Grant {
     pub(crate) resource: Option<String>,
     /// The scopes that were asked for.
     pub(crate) scopes: Vec<String>,
+    /// Those that were granted, by the server's word.
+    #[serde(default)]
+    pub(crate) granted: Vec<String>,
+    /// Whether its tokens can be refreshed, or got anew without a person; not
+    /// known of builds before it was kept.
+    #[serde(default)]
+    pub(crate) refreshable: Option<bool>,
+    /// Parameters of the authorization request that the person gave.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) parameters: BTreeMap<String, String>,
     /// Where the tokens are kept.
     pub(crate) tokens: SecretId,
     /// Whether the server names itself in every answer (RFC 9207).
@@ -105,6 +120,21 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
+    /// Scopes that were asked for and not granted. What servers grant without
+    /// naming it is not missing.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let is_named = |scope: &&String| !self.granted.is_empty() && !UNNAMED.contains(&scope.as_str());
+        let missing = self.scopes.iter().filter(|scope| is_named(scope) && !self.granted.contains(scope));
+        missing.cloned().collect()
+    }
+
+    /// The same with what a server answered.
+    pub(crate) fn with(self, tokens: &Tokens) -> Self {
+        let refreshable = self.flow == Flow::ClientCredentials || tokens.refresh.is_some();
+        let lasts = tokens.stale_ms.is_none();
+        Self { granted: tokens.scopes.clone(), refreshable: Some(refreshable || lasts), ..self }
+    }
+
     /// What a connection's row holds.
     pub(crate) fn read(text: Option<&str>) -> Option<Self> {
         serde_json::from_str(text?).ok()

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::authorization::OauthChoices;
 use super::grant::Grant;
+use super::scopes::OFFLINE;
 use crate::problem::Problem;
 
 /// Parameters that are the host's own.
@@ -42,7 +42,6 @@ pub(super) fn authorization_url(
     redirect: &str,
     state: &str,
     verifier: &str,
-    choices: &OauthChoices,
 ) -> Result<String, Problem> {
     let endpoint = grant.endpoints.authorization.as_deref().unwrap_or_default();
     let mut url = Url::parse(endpoint).map_err(|error| Problem::internal(error.to_string()))?;
@@ -64,13 +63,18 @@ pub(super) fn authorization_url(
         if let Some(resource) = &grant.resource {
             query.append_pair("resource", resource);
         }
-        let known = OFFLINE_PARAMETERS.iter().filter(|(server, _)| *server == host);
-        for (name, value) in known.flat_map(|(_, parameters)| parameters.iter()) {
-            if !choices.parameters.contains_key(*name) {
+        let known = OFFLINE_PARAMETERS.iter().find(|(server, _)| *server == host);
+        let known = known.map_or(&[] as &[_], |(_, parameters)| *parameters);
+        // OpenID Connect Core 1.0, section 11: without it offline access is
+        // ignored.
+        let by_consent = known.is_empty() && grant.scopes.iter().any(|scope| scope == OFFLINE);
+        let consent = by_consent.then_some(("prompt", "consent"));
+        for (name, value) in known.iter().copied().chain(consent) {
+            if !grant.parameters.contains_key(name) {
                 query.append_pair(name, value);
             }
         }
-        for (name, value) in &choices.parameters {
+        for (name, value) in &grant.parameters {
             query.append_pair(name, value);
         }
     }
@@ -106,16 +110,15 @@ mod tests {
             client: Client { id: "c d".into(), auth: ClientAuth::None, secret: None, registered_at: None },
             resource: Some("https://api/mcp".into()),
             scopes: vec!["a".into(), "b".into()],
+            granted: Vec::new(),
+            refreshable: None,
+            parameters: BTreeMap::from([("prompt".to_owned(), "none".to_owned())]),
             tokens: SecretId::new(1, [0; 16]),
             issuer_required: false,
         };
-        let choices = OauthChoices {
-            parameters: BTreeMap::from([("prompt".to_owned(), "none".to_owned())]),
-            ..OauthChoices::default()
-        };
         // The verifier and challenge of RFC 7636, appendix B.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let url = authorization_url(&grant, "http://127.0.0.1:1/oauth/callback", "s", verifier, &choices);
+        let url = authorization_url(&grant, "http://127.0.0.1:1/oauth/callback", "s", verifier);
         assert_eq!(
             url.unwrap(),
             "https://accounts.google.com/auth?x=1&response_type=code&client_id=c+d\
@@ -123,5 +126,14 @@ mod tests {
              &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256\
              &scope=a+b&resource=https%3A%2F%2Fapi%2Fmcp&access_type=offline&prompt=none"
         );
+
+        let endpoint = Some("https://as.example/auth".to_owned());
+        let endpoints = Endpoints { authorization: endpoint, ..Endpoints::default() };
+        let scopes = vec!["openid".into(), "offline_access".into()];
+        let mut grant = Grant { endpoints, scopes, parameters: BTreeMap::new(), ..grant };
+        let url = |grant: &Grant| authorization_url(grant, "http://x/", "s", verifier).unwrap();
+        assert!(url(&grant).ends_with("&prompt=consent"), "{}", url(&grant));
+        grant.parameters.insert("prompt".into(), "login consent".into());
+        assert!(url(&grant).ends_with("&prompt=login+consent"), "{}", url(&grant));
     }
 }

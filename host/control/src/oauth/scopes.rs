@@ -16,7 +16,7 @@ const SCOPES: usize = 40;
 
 /// Without it many servers give no refresh token (OpenID Connect Core 1.0,
 /// section 11).
-const OFFLINE: &str = "offline_access";
+pub(super) const OFFLINE: &str = "offline_access";
 
 /// The scopes that a tool needs from a method, by its adapter's word.
 pub(crate) fn of_tool(meta: Option<&str>, method: &str) -> Vec<String> {

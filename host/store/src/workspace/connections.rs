@@ -89,6 +89,28 @@ impl Workspace {
         .await
     }
 
+    /// Gives a connection other values.
+    ///
+    /// # Errors
+    /// As [`Self::update_connection`].
+    pub async fn set_variables(
+        &self,
+        source: &SourceName,
+        name: &ConnectionName,
+        variables: Vec<(String, SecretId)>,
+    ) -> Result<()> {
+        let (source, name) = (source.clone(), name.clone());
+        self.write("changing a connection", move |connection| {
+            let sql = "UPDATE connections SET variables = ?3
+                WHERE source = (SELECT id FROM sources WHERE name = ?1) AND name = ?2";
+            if sql::execute(connection, sql, params![source, name, json(&variables)])? == 0 {
+                return Err(Fault::not_found(format!("the connection {source}/{name}")));
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// The connections of a source, or all, by source and name.
     ///
     /// # Errors
