@@ -29,7 +29,7 @@ impl Adapter {
         };
         let place = share.watch(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_watch);
-        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
+        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context, &limits);
         let mut store = guest::store(&self.roomy.engine, &limits, &self.meter, seam);
         let subject = Subject { config, settings, meta: None };
         let (result, usage) = guest::call(&self.identity.name, &limits, None, &mut store, async |store| {
