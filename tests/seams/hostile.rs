@@ -21,8 +21,17 @@ fn tight() -> Limits {
 }
 
 async fn act(scope: Scope, behaviour: &str, arguments: Value) -> Result<ToolOutcome, AdapterError> {
+    act_within(tight(), scope, behaviour, arguments).await
+}
+
+async fn act_within(
+    limits: Limits,
+    scope: Scope,
+    behaviour: &str,
+    arguments: Value,
+) -> Result<ToolOutcome, AdapterError> {
     let ground = Ground::new();
-    let context = AdapterContext { limits: Some(tight()), ..ground.context(scope) };
+    let context = AdapterContext { limits: Some(limits), ..ground.context(scope) };
     let call = ToolCall {
         tool: behaviour.into(),
         binding: Vec::new(),
@@ -64,7 +73,11 @@ async fn ends(behaviour: &str, expect: &[FaultKind]) {
 
 /// Every attempt of a behaviour, with what it got.
 async fn attempts(scope: Scope, behaviour: &str, arguments: Value) -> Vec<Value> {
-    match act(scope, behaviour, arguments).await {
+    reported(behaviour, act(scope, behaviour, arguments).await)
+}
+
+fn reported(behaviour: &str, outcome: Result<ToolOutcome, AdapterError>) -> Vec<Value> {
+    match outcome {
         Ok(ToolOutcome::Done(response)) => {
             let report: Value = serde_json::from_str(&response.data).unwrap();
             report["attempts"].as_array().cloned().unwrap()
@@ -247,6 +260,22 @@ async fn handles_sessions_and_questions_are_bounded() {
         let begun = Instant::now();
         let _ = act(Scope::default(), behaviour, json!({})).await;
         assert!(begun.elapsed() < Duration::from_secs(20), "{behaviour} took {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_call_keeps_is_bounded_whichever_way_it_comes() {
+    let routes = Routes::new().on("GET", "/", Answer::filled(300 * 1024));
+    let upstream = plain::start(routes.handler()).await.unwrap();
+    let arguments = json!({ "url": format!("{}/", upstream.origin()), "count": 8 });
+    for (behaviour, kept) in [("keep_answers", "number 3"), ("grow_blob", "MiB 1")] {
+        let limits = Limits { kept_bytes: 1024 * 1024, ..tight() };
+        let outcome = act_within(limits, reach(&upstream), behaviour, arguments.clone()).await;
+        let attempts = reported(behaviour, outcome);
+        let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
+        let denied = attempt["denied"].as_str().unwrap_or_default();
+        assert!(denied.starts_with("too-large: one call keeps at most 1048576"), "{behaviour}: {attempt}");
+        assert_eq!(attempt["what"], kept, "{behaviour}");
     }
 }
 

@@ -102,6 +102,7 @@ pub use oauth::{
 };
 pub use once::Once;
 pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};
+pub use outlive::Outliving;
 pub use page::{Page, PageQuery};
 pub use passwords::Password;
 pub use policies::{Action, AddPolicy, LevelView, PolicyTest, PolicyView};

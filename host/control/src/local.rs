@@ -72,21 +72,24 @@ impl Workspace {
             }
         };
         describe(&mut row, &indexed);
-        self.store.replace_source(row.clone(), indexed.staged, once.map(Once::into_store)).await?;
-        self.catalogue.forget();
         let what = json!({
             "source": name.to_string(), "kind": row.kind, "command": command, "tools": row.tool_count,
         });
-        self.record(caller, "source.add", what).await?;
-        if !request.environment.is_empty() {
-            let connection = AddConnection {
-                source: name.to_string(),
-                name: None,
-                methods: Some(vec![ENVIRONMENT.into()]),
-                variables: request.environment,
-            };
-            self.add_connection(caller, connection, None).await?;
-        }
+        let connection = AddConnection {
+            source: name.to_string(),
+            name: None,
+            methods: Some(vec![ENVIRONMENT.into()]),
+            variables: request.environment,
+        };
+        let (adding, caller, staged) = (row.clone(), caller.clone(), indexed.staged);
+        self.finish(|workspace| async move {
+            workspace.put_source(&caller, "source.add", adding, staged, once, what).await?;
+            if !connection.variables.is_empty() {
+                workspace.add_connection(&caller, connection, None).await?;
+            }
+            Ok::<_, Problem>(())
+        })
+        .await?;
         if self.adapter(&component.name).await?.watches() {
             self.listen(Listened::of_index(&row, self.usual_connection(&name)?));
         }

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 /// Work that runs in the task of whoever awaits it, which saves the way to
 /// another thread and back; and in a task of its own from when that one goes
 /// away.
-pub(crate) struct Outliving<F>(Option<Pin<Box<F>>>)
+pub struct Outliving<F>(Option<Pin<Box<F>>>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static;
@@ -19,7 +19,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    pub(crate) fn new(work: F) -> Self {
+    /// Nothing of it runs before it is awaited.
+    pub fn new(work: F) -> Self {
         Self(Some(Box::pin(work)))
     }
 }

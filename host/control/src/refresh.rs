@@ -129,11 +129,9 @@ impl Workspace {
         let has_base = row.settings.contains("\"base_url\"");
         let new_origins =
             named.into_iter().filter(|origin| !has_base && !row.origins.contains(origin)).collect();
-        self.store.replace_source(row.clone(), indexed.staged, None).await?;
-        self.catalogue.forget();
         let (added, removed, changed) = changes;
         let what = json!({"source": row.name.to_string(), "added": added.len(), "removed": removed.len(), "changed": changed.len()});
-        self.record(caller, "source.refresh", what).await?;
+        self.put_source(caller, "source.refresh", row.clone(), indexed.staged, None, what).await?;
         let unreviewed = self.first_unreviewed(&row.name, UNREVIEWED)?;
         Ok(SourceRefreshed {
             source: self.source_view(&row)?,
@@ -171,4 +169,115 @@ fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, 
         .filter(|(name, digest)| after.get(name.as_str()).is_some_and(|now| now != digest))
         .map(|(name, _)| name.clone());
     (added.collect(), removed.collect(), changed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use executor_runtime::Usage;
+    use executor_store::ToolRow;
+
+    use super::*;
+    use crate::audit::AuditQuery;
+    use crate::clock::SystemClock;
+    use crate::control::{Control, Options};
+    use crate::settings::Settings;
+
+    fn tool(name: &str) -> ToolRow {
+        ToolRow {
+            name: name.into(),
+            description: String::new(),
+            title: None,
+            summary: String::new(),
+            request: None,
+            input_schema: "{}".into(),
+            output_schema: None,
+            read_only: true,
+            destructive: false,
+            idempotent: true,
+            deprecated: false,
+            requires_approval: false,
+            auth: Vec::new(),
+            binding: Vec::new(),
+            annotations_meta: None,
+            meta: None,
+            digest: Digest::of(name.as_bytes()),
+        }
+    }
+
+    fn staged(tools: &[&str]) -> Staged {
+        Staged { tools: tools.iter().map(|name| tool(name)).collect(), ..Staged::default() }
+    }
+
+    fn source(component: &ComponentRow) -> SourceRow {
+        SourceRow {
+            name: SourceName::parse("shop").unwrap(),
+            kind: "openapi".into(),
+            adapter: component.name.clone(),
+            adapter_digest: component.digest,
+            title: "Shop".into(),
+            version: None,
+            config: "{}".into(),
+            settings: "{}".into(),
+            document: None,
+            files: Vec::new(),
+            document_url: None,
+            media_type: None,
+            origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            trusted: false,
+            tool_count: 1,
+            warning_count: 0,
+            meta: "{}".into(),
+            command: None,
+            created_ms: 1,
+            refreshed_ms: 1,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refresh_that_nobody_waits_for_any_more_is_seen_and_on_record() {
+        let home = tempfile::tempdir().unwrap();
+        let options = Options {
+            home: home.path().to_owned(),
+            cache: None,
+            config: Settings::default(),
+            clock: Arc::new(SystemClock),
+            programs: None,
+        };
+        let control = Control::open(options).await.unwrap();
+        let workspace = control.any_workspace("default").unwrap();
+        let component = workspace.store.component(executor_bundle::OPENAPI.name).unwrap().unwrap();
+        let row = source(&component);
+        workspace.store.replace_source(row.clone(), staged(&["old"]), None).await.unwrap();
+        workspace.tool("shop.old").unwrap();
+
+        let indexed = Indexed {
+            title: None,
+            version: None,
+            base_url: None,
+            meta: None,
+            staged: staged(&["new"]),
+            usage: Usage::default(),
+        };
+        let caller = Caller::daemon();
+        let mut refreshing = Box::pin(workspace.swap_in(&caller, row, &component, indexed, Kept::default()));
+        assert!(futures::poll!(&mut refreshing).is_pending(), "the database takes its time");
+        drop(refreshing);
+
+        let is_over = async {
+            loop {
+                let page = workspace.audit(&AuditQuery::default()).unwrap();
+                if json!(page.items).to_string().contains("source.refresh") {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), is_over).await.expect("it is on record");
+        workspace.tool("shop.new").unwrap();
+        assert!(workspace.tool("shop.old").is_err(), "what is gone is called no more");
+    }
 }

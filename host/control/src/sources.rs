@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use executor_runtime::memory;
 use executor_runtime::{DocumentFiles, HostPort, Indexed, Origin, Scope};
-use executor_store::{SourceName, SourceRow};
+use executor_store::{SourceName, SourceRow, Staged};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -259,10 +259,8 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
-        self.store.replace_source(row.clone(), indexed.staged, once.map(Once::into_store)).await?;
-        self.catalogue.forget();
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
-        self.record(caller, "source.add", what).await?;
+        self.put_source(caller, "source.add", row.clone(), indexed.staged, once, what).await?;
         let detail = self.source_detail(&row)?;
         let next = next_steps(&detail);
         drop((found, request));
@@ -273,6 +271,26 @@ impl Workspace {
             notes,
             next,
         })
+    }
+
+    /// Puts a source into the catalogue as a whole, and on record as `action`.
+    /// Once begun it is done to its end.
+    pub(crate) async fn put_source(
+        &self,
+        caller: &Caller,
+        action: &'static str,
+        row: SourceRow,
+        staged: Staged,
+        once: Option<Once>,
+        what: Value,
+    ) -> Result<(), Problem> {
+        let caller = caller.clone();
+        self.finish(|workspace| async move {
+            workspace.store.replace_source(row, staged, once.map(Once::into_store)).await?;
+            workspace.catalogue.forget();
+            workspace.record(&caller, action, what).await
+        })
+        .await
     }
 
     /// Removes a source with its tools and connections.

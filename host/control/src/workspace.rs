@@ -1,5 +1,6 @@
 //! A workspace: the unit of placement and isolation.
 
+use std::future::Future;
 use std::sync::{Arc, RwLock, Weak};
 
 use executor_runtime::{Adapter, Compiler, Identity, Sandbox, Share};
@@ -9,6 +10,7 @@ use serde_json::Value;
 use crate::catalogue::Catalogue;
 use crate::control::{Shared, WorkspaceView};
 use crate::listening::Listening;
+use crate::outlive::Outliving;
 use crate::policies::Policies;
 use crate::problem::{Problem, ProblemKind};
 use crate::programs::Programs;
@@ -62,6 +64,16 @@ impl Workspace {
     /// Itself, for what runs on after the call that began it.
     pub(crate) fn this(&self) -> Arc<Self> {
         self.this.upgrade().expect("a workspace is only reached through its Arc")
+    }
+
+    /// Work that is done to its end, whoever asked for it goes away meanwhile:
+    /// a write, and what has to follow it.
+    pub(crate) fn finish<F>(&self, work: impl FnOnce(Arc<Self>) -> F) -> Outliving<F>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Outliving::new(work(self.this()))
     }
 
     pub(crate) fn view(&self) -> WorkspaceView {

@@ -391,7 +391,7 @@ impl Adapter {
         let own = context.scope.trace.is_nowhere().then(|| Root::begin(names::ADAPTER_CALL, None, 0));
         let trace = own.as_ref().map_or_else(|| context.scope.trace.clone(), |own| own.place().clone());
         let asker = context.asker.clone();
-        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
+        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context, limits);
         let mut store = guest::store(&instances.engine, limits, &self.meter, seam);
         let mut running = None;
         let clock = asker.as_ref().map(Asker::clock);

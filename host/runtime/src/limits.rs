@@ -52,6 +52,8 @@ pub struct Limits {
     pub log_bytes: usize,
     /// Bytes of the result.
     pub result_bytes: usize,
+    /// Bytes of all blobs that an adapter's call makes.
+    pub kept_bytes: usize,
     /// Bridge calls that run at one time; later ones wait their turn.
     pub outstanding_calls: usize,
     /// Bridge calls of one run; past it a call fails.
@@ -70,6 +72,7 @@ impl Limits {
             hostcall_bytes: 16 * MIB,
             log_bytes: MIB,
             result_bytes: 8 * MIB,
+            kept_bytes: 1024 * MIB,
             outstanding_calls: 64,
             total_calls: 100_000,
         }

@@ -31,7 +31,7 @@ impl Adapter {
         let place = share.watch(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_watch);
         let asker = context.asker.clone();
-        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context);
+        let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context, &limits);
         let mut store = guest::store(&self.roomy.engine, &limits, &self.meter, seam);
         let subject = Subject { config, settings, meta: None };
         let clock = asker.as_ref().map(Asker::clock);

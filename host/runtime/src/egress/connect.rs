@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -23,6 +25,10 @@ use super::HostPort;
 use super::address::special;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an address has to itself before the next is tried beside it (RFC
+/// 8305, section 5).
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
 
 /// Why no connection came about. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -73,17 +79,10 @@ impl Connector {
         let addresses: Vec<SocketAddr> =
             tokio::net::lookup_host((bare, port)).await.map_err(resolve)?.collect();
         self.check(name, &addresses)?;
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for address in addresses {
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    stream.set_nodelay(true).ok();
-                    return Ok(stream);
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(ConnectError::Refused { host: name.clone(), source: last })
+        let stream = first_of(addresses).await;
+        let stream = stream.map_err(|source| ConnectError::Refused { host: name.clone(), source })?;
+        stream.set_nodelay(true).ok();
+        Ok(stream)
     }
 
     /// One special address among several is enough to refuse the name.
@@ -94,6 +93,29 @@ impl Connector {
         match addresses.iter().find_map(|address| Some((*address, special(address.ip())?))) {
             Some((address, range)) => Err(ConnectError::Special { host: name.clone(), address, range }),
             None => Ok(()),
+        }
+    }
+}
+
+/// Connects to whichever address answers first, tried in their order. One that
+/// says nothing, as behind a route that leads nowhere, holds up no other.
+async fn first_of(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let (mut waiting, mut tried) = (addresses.into_iter(), FuturesUnordered::new());
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    loop {
+        tried.extend(waiting.next().map(TcpStream::connect));
+        let answered = if waiting.len() == 0 {
+            tried.next().await
+        } else {
+            match tokio::time::timeout(NEXT_ADDRESS, tried.next()).await {
+                Ok(answered) => answered,
+                Err(_) => continue,
+            }
+        };
+        match answered {
+            Some(Ok(stream)) => return Ok(stream),
+            Some(Err(error)) => last = error,
+            None => return Err(last),
         }
     }
 }
@@ -186,5 +208,47 @@ impl Write for Stream {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
+
+    /// An address that answers no more: as many as it takes wait already.
+    async fn silent() -> (SocketAddr, Vec<TcpStream>, TcpListener) {
+        let socket = TcpSocket::new_v4().expect("loopback works");
+        socket.bind("127.0.0.1:0".parse().expect("loopback works")).expect("loopback works");
+        let listener = socket.listen(1).expect("loopback works");
+        let (address, mut waiting) = (listener.local_addr().expect("loopback works"), Vec::new());
+        while let Ok(stream) =
+            tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await
+        {
+            waiting.push(stream.expect("loopback works"));
+        }
+        (address, waiting, listener)
+    }
+
+    #[tokio::test]
+    async fn an_address_that_says_nothing_holds_up_no_other() {
+        let (silent, _waiting, _listener) = silent().await;
+        let live = TcpListener::bind("127.0.0.1:0").await.expect("loopback works");
+        let refused = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("loopback works")
+            .local_addr()
+            .expect("loopback works");
+        let live_at = live.local_addr().expect("loopback works");
+        for addresses in [vec![silent, live_at], vec![refused, silent, live_at], vec![live_at, silent]] {
+            let connected = tokio::time::timeout(Duration::from_secs(5), first_of(addresses.clone())).await;
+            let stream =
+                connected.unwrap_or_else(|_| panic!("{addresses:?} took too long")).expect("loopback works");
+            assert_eq!(stream.peer_addr().expect("loopback works"), live_at);
+        }
+        let error = first_of(vec![refused, refused]).await.expect_err("nobody answers");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        assert_eq!(first_of(Vec::new()).await.expect_err("nobody answers").kind(), io::ErrorKind::NotFound);
     }
 }

@@ -169,41 +169,50 @@ impl Queue {
 
 /// The handles of a process.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Vec<Arc<Queue>>>);
+pub(super) struct Listeners(Mutex<Listening>);
+
+#[derive(Default)]
+struct Listening {
+    queues: Vec<Arc<Queue>>,
+    closed: bool,
+}
 
 impl Listeners {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+    fn lock(&self) -> MutexGuard<'_, Listening> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One more, unless there are `limit`.
     pub(super) fn add(&self, limit: usize) -> Option<Arc<Queue>> {
-        let mut queues = self.lock();
-        if queues.len() >= limit {
+        let mut listening = self.lock();
+        if listening.queues.len() >= limit {
             return None;
         }
         let queue = Arc::new(Queue::default());
-        queues.push(queue.clone());
+        queue.lock().over = listening.closed;
+        listening.queues.push(queue.clone());
         Some(queue)
     }
 
     pub(super) fn remove(&self, queue: &Arc<Queue>) {
-        self.lock().retain(|known| !Arc::ptr_eq(known, queue));
+        self.lock().queues.retain(|known| !Arc::ptr_eq(known, queue));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().queues.is_empty()
     }
 
     pub(super) fn tell(&self, line: &Arc<str>) {
-        for queue in self.lock().iter() {
+        for queue in &self.lock().queues {
             queue.push(line);
         }
     }
 
-    /// No line comes any more.
+    /// No line comes any more, whoever still comes to listen.
     pub(super) fn close(&self) {
-        for queue in self.lock().iter() {
+        let mut listening = self.lock();
+        listening.closed = true;
+        for queue in &listening.queues {
             queue.lock().over = true;
             queue.arrived.notify_one();
         }
@@ -275,6 +284,9 @@ mod tests {
             assert_eq!(queue.next().now_or_never(), Some(Next::Line("last".into())));
             assert_eq!(queue.next().now_or_never(), Some(Next::Over));
         }
+        let late = listeners.add(3).expect("room");
+        assert_eq!(late.next().now_or_never(), Some(Next::Over), "who comes late waits for nothing");
+        listeners.remove(&late);
         listeners.remove(&quick);
         listeners.remove(&slow);
         assert!(listeners.is_empty());

@@ -117,7 +117,9 @@ impl Processes {
             let step = lock(&slot).step(launch, &local.program, running)?;
             match step {
                 Step::Process(process) => {
-                    let queue = process.hold(local.counts)?;
+                    let Some(queue) = process.hold(local.counts)? else {
+                        continue;
+                    };
                     let known = self.slots().get(&local.key).is_some_and(|known| Arc::ptr_eq(known, &slot));
                     // Its connection was removed meanwhile.
                     if !known {
@@ -308,6 +310,7 @@ impl Drop for Handle {
 
 #[cfg(test)]
 mod tests {
+    use super::process::Idle;
     use super::*;
 
     fn ended(at: Instant, asked: bool) -> Arc<Ended> {
@@ -345,6 +348,47 @@ mod tests {
         assert!(enough.is_ok_and(|pause| pause.is_none()), "the first of them are not any more");
         slot.count(None, now + WINDOW);
         assert!(slot.ends.is_empty());
+    }
+
+    /// A shell as guard: it ends the program once the daemon's pipe is closed.
+    fn launch() -> Launch {
+        const SCRIPT: &str =
+            "pipe=/proc/self/fd/$1; shift; (cat $pipe; kill -9 $$) >/dev/null 2>&1 </dev/null & exec \"$@\"";
+        let guard = GuardProgram {
+            program: "/bin/sh".into(),
+            arguments: ["-c", SCRIPT, "guard"].map(OsString::from).into(),
+        };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let idle = Duration::from_secs(600);
+        Launch { guard, environment: vec![("PATH".into(), path)], directory: "/".into(), idle }
+    }
+
+    #[tokio::test]
+    async fn what_ends_for_being_idle_is_held_by_nobody() {
+        let processes = Processes::new(Some(launch()));
+        let program = LocalProgram {
+            program: "cat".into(),
+            arguments: Vec::new(),
+            directory: None,
+            environment: Vec::new(),
+        };
+        let local = Local { key: "default/echo/".into(), program, counts: true };
+        let handle = processes.attach(&local).await.expect("it runs");
+        let process = handle.process.clone();
+        assert!(matches!(process.end_if_idle(Duration::ZERO), Idle::Held));
+        drop(handle);
+        assert!(matches!(process.end_if_idle(Duration::from_secs(600)), Idle::Since(_)));
+        assert!(matches!(process.end_if_idle(Duration::ZERO), Idle::Ended));
+        assert!(
+            process.hold(true).expect("it runs").is_none(),
+            "a call that comes now waits for the next process"
+        );
+        let next = processes.attach(&local).await.expect("it runs");
+        assert_ne!(next.generation(), process.generation);
+        next.write("hello".into()).await.expect("it runs");
+        assert_eq!(next.read(PATIENCE).await.expect("it runs").as_deref(), Some("hello"));
+        let late = process.listeners.add(usize::MAX).expect("it runs");
+        assert_eq!(late.next().await, Next::Over, "whoever listens to what is gone hears so");
     }
 
     #[test]

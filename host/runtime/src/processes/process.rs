@@ -74,6 +74,15 @@ struct Holders {
     since: Instant,
 }
 
+/// Whether a process is idle.
+pub(super) enum Idle {
+    Held,
+    /// Not for long enough.
+    Since(Instant),
+    /// It was, and is on its way out.
+    Ended,
+}
+
 impl Process {
     /// Starts the program under a guard.
     pub(super) fn start(
@@ -204,16 +213,25 @@ impl Process {
     async fn end_when_idle(&self, limit: Duration) {
         loop {
             let released = self.released.notified();
-            let since = {
-                let holders = self.holders();
-                (holders.count == 0).then_some(holders.since)
-            };
-            match since {
-                None => released.await,
-                Some(since) if since.elapsed() >= limit => return self.end(),
-                Some(since) => tokio::time::sleep_until(since + limit).await,
+            match self.end_if_idle(limit) {
+                Idle::Held => released.await,
+                Idle::Since(since) => tokio::time::sleep_until(since + limit).await,
+                Idle::Ended => return,
             }
         }
+    }
+
+    /// Decided and done while nobody can take hold of it.
+    pub(super) fn end_if_idle(&self, limit: Duration) -> Idle {
+        let holders = self.holders();
+        if holders.count > 0 {
+            return Idle::Held;
+        }
+        if holders.since.elapsed() < limit {
+            return Idle::Since(holders.since);
+        }
+        self.end();
+        Idle::Ended
     }
 
     /// Has its guard end it; [`Process::over`] says when that has happened.
@@ -280,13 +298,16 @@ impl Process {
         true
     }
 
-    /// A handle of a call, or of one that only listens.
-    pub(super) fn hold(&self, counts: bool) -> Result<Arc<Queue>, ProcessError> {
-        let queue = self.listeners.add(HANDLES).ok_or(ProcessError::Crowded)?;
-        if counts {
-            self.holders().count += 1;
+    /// A handle of a call, or of one that only listens. None where it is on
+    /// its way out.
+    pub(super) fn hold(&self, counts: bool) -> Result<Option<Arc<Queue>>, ProcessError> {
+        let mut holders = self.holders();
+        if self.is_ending() {
+            return Ok(None);
         }
-        Ok(queue)
+        let queue = self.listeners.add(HANDLES).ok_or(ProcessError::Crowded)?;
+        holders.count += usize::from(counts);
+        Ok(Some(queue))
     }
 
     pub(super) fn release(&self, queue: &Arc<Queue>, counts: bool) {

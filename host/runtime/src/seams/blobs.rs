@@ -9,9 +9,6 @@ use wasmtime::component::Resource;
 use super::{AdapterSeam, host_failure};
 use crate::guest::Guest;
 
-/// Bytes that one call may append to blobs.
-const KEPT_BYTES: usize = 1024 * 1024 * 1024;
-
 /// The largest read at once.
 const READ_BYTES: u32 = 4 * 1024 * 1024;
 
@@ -84,6 +81,18 @@ fn borrowed(blob: &Resource<blobs::Blob>) -> Resource<Blob> {
     Resource::new_borrow(blob.rep())
 }
 
+impl AdapterSeam {
+    /// Accounts for bytes about to be kept.
+    pub(super) fn keep(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.kept_bytes = self.kept_bytes.saturating_add(bytes);
+        if self.kept_bytes > self.max_kept_bytes {
+            let message = format!("one call keeps at most {} bytes", self.max_kept_bytes);
+            return Err(host_failure("too-large", message));
+        }
+        Ok(())
+    }
+}
+
 impl Guest<AdapterSeam> {
     pub(super) fn hold_blob(&mut self, blob: Blob) -> wasmtime::Result<Resource<blobs::Blob>> {
         let held = self.table.push(blob)?;
@@ -134,9 +143,8 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
         blob: Resource<blobs::Blob>,
         bytes: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Failure>> {
-        self.seam.kept_bytes = self.seam.kept_bytes.saturating_add(bytes.len());
-        if self.seam.kept_bytes > KEPT_BYTES {
-            return Ok(Err(host_failure("too-large", format!("one call keeps at most {KEPT_BYTES} bytes"))));
+        if let Err(failure) = self.seam.keep(bytes.len()) {
+            return Ok(Err(failure));
         }
         let appended = self.table.get_mut(&borrowed(&blob))?.append(&bytes);
         tokio::task::yield_now().await;

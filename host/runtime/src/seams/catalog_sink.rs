@@ -8,7 +8,8 @@ use std::collections::HashSet;
 
 use executor_bindings::adapter::executor::adapter::{catalog_sink, types};
 use executor_store::{AuthMethodRow, Digest, Staged, ToolRow, WarningRow};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{AdapterSeam, host_failure, plain_text};
 use crate::adapter::Progress;
@@ -25,12 +26,17 @@ const WARNINGS: usize = 2_000;
 const STAGED_BYTES: usize = 512 * 1024 * 1024;
 
 const AUTH_ID_BYTES: usize = 100;
+/// Ways to sign in of one tool, and methods that one of them takes together.
+const AUTH_ALTERNATIVES: usize = 100;
+/// What an empty text or list costs the host.
+const EMPTY_BYTES: usize = 24;
 const DEFINITION_NAME_BYTES: usize = 400;
 
 const NAME_CHARS: usize = 128;
 const SCHEMA_BYTES: usize = 1024 * 1024;
 const SCHEMA_DEPTH: usize = 96;
 const BINDING_BYTES: usize = 1024 * 1024;
+const META_BYTES: usize = 1024 * 1024;
 const DESCRIPTION_CHARS: usize = 8_000;
 
 /// What an index has put so far.
@@ -74,6 +80,11 @@ impl Sink {
                 "its binding has {} bytes; at most {BINDING_BYTES} are taken",
                 tool.binding.len()
             ));
+        }
+        check_meta(tool.meta.as_deref(), "meta")?;
+        check_meta(tool.annotations.meta.as_deref(), "annotations' meta")?;
+        if tool.auth.len() > AUTH_ALTERNATIVES || tool.auth.iter().any(|all| all.len() > AUTH_ALTERNATIVES) {
+            return Err(format!("it has more than {AUTH_ALTERNATIVES} ways to sign in"));
         }
         self.names.insert(tool.name.clone());
         self.staged.tools.push(row(tool));
@@ -178,6 +189,7 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
             let known = sink.staged.auth_methods.iter().any(|other| other.id == method.id);
             let sound = is_object(&method.config)
                 && method.config.len() <= SCHEMA_BYTES
+                && check_meta(method.meta.as_deref(), "meta").is_ok()
                 && (1..=AUTH_ID_BYTES).contains(&method.id.len());
             if known || !sound || sink.staged.auth_methods.len() >= AUTH_METHODS {
                 let reason = "auth methods have distinct ids and an object as configuration";
@@ -210,15 +222,27 @@ impl catalog_sink::Host for Guest<AdapterSeam> {
     }
 }
 
+/// The keys of a tool's `meta` that the host reads.
+#[derive(Default, Deserialize)]
+struct Told<'a> {
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request: Option<&'a RawValue>,
+}
+
 fn row(tool: types::Tool) -> ToolRow {
-    let meta: Value =
-        tool.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or(Value::Null);
-    let text = |key: &str, limit| meta.get(key).and_then(Value::as_str).map(|text| plain_text(text, limit));
+    let told: Told<'_> =
+        tool.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+    let text = |value: Option<&RawValue>, limit| {
+        let text: String = serde_json::from_str(value?.get()).ok()?;
+        Some(plain_text(&text, limit))
+    };
     let description = plain_text(&tool.description, DESCRIPTION_CHARS);
     let digest = digest(&tool);
     ToolRow {
-        summary: text("summary", 300).unwrap_or_else(|| first_sentence(&description)),
-        request: text("request", 500),
+        summary: text(told.summary, 300).unwrap_or_else(|| first_sentence(&description)),
+        request: text(told.request, 500),
         title: tool.annotations.title.map(|title| plain_text(&title, 300)),
         name: tool.name,
         description,
@@ -272,7 +296,8 @@ fn weight(tool: &types::Tool) -> usize {
         + tool.meta.as_ref().map_or(0, String::len)
         + tool.annotations.title.as_ref().map_or(0, String::len)
         + tool.annotations.meta.as_ref().map_or(0, String::len)
-        + tool.auth.iter().flatten().map(|id| id.len() + 24).sum::<usize>()
+        + tool.auth.len() * EMPTY_BYTES
+        + tool.auth.iter().flatten().map(|id| id.len() + EMPTY_BYTES).sum::<usize>()
 }
 
 fn first_sentence(text: &str) -> String {
@@ -312,6 +337,13 @@ fn check_schema(schema: &str, what: &str) -> Result<(), String> {
     }
 }
 
+fn check_meta(meta: Option<&str>, what: &str) -> Result<(), String> {
+    match meta.map_or(0, str::len) {
+        ..=META_BYTES => Ok(()),
+        bytes => Err(format!("its {what} has {bytes} bytes; at most {META_BYTES} are taken")),
+    }
+}
+
 fn is_object(json: &str) -> bool {
     json.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()
 }
@@ -337,7 +369,65 @@ fn depth(json: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    fn tool(auth: Vec<Vec<String>>, meta: Option<&str>) -> types::Tool {
+        types::Tool {
+            name: "echo".into(),
+            description: "Echoes. And more".into(),
+            input_schema: "{}".into(),
+            output_schema: None,
+            annotations: types::Annotations {
+                title: None,
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                deprecated: false,
+                requires_approval: false,
+                meta: None,
+            },
+            auth,
+            binding: Vec::new(),
+            meta: meta.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn what_holds_nothing_weighs_what_it_costs() {
+        let nothing = weight(&tool(Vec::new(), None));
+        assert_eq!(weight(&tool(vec![Vec::new(); 1_000], None)), nothing + 24_000);
+        assert_eq!(weight(&tool(vec![vec![String::new(); 10]; 10], None)), nothing + 110 * 24);
+        let mut sink = Sink::new(Arc::new(|_, _, _| {}));
+        for auth in [vec![Vec::new(); 101], vec![vec!["a".to_owned(); 101]]] {
+            let refused = sink.put_tool(tool(auth, None)).expect_err("it is refused");
+            assert_eq!(refused, "it has more than 100 ways to sign in");
+        }
+        assert_eq!(sink.put_tool(tool(vec![vec!["a".to_owned(); 100]; 100], None)), Ok(()));
+    }
+
+    #[test]
+    fn of_meta_two_texts_are_read() {
+        let check = |meta: &str, summary: &str, request: Option<&str>| {
+            let row = row(tool(Vec::new(), Some(meta)));
+            assert_eq!((row.summary.as_str(), row.request.as_deref()), (summary, request), "{meta}");
+        };
+        check(
+            r#"{"summary":"Says \u0061.","request":"GET /","other":{"summary":1}}"#,
+            "Says a.",
+            Some("GET /"),
+        );
+        check(r#"{"summary":5,"request":"GET /"}"#, "Echoes", Some("GET /"));
+        check(r#"{"summary":null}"#, "Echoes", None);
+        check(r#"{"summary":"a","summary":"b"}"#, "Echoes", None);
+        check("[0,0]", "Echoes", None);
+        check("no JSON", "Echoes", None);
+        let mut sink = Sink::new(Arc::new(|_, _, _| {}));
+        let large = format!("[{}0]", "0,".repeat(META_BYTES / 2));
+        let refused = sink.put_tool(tool(Vec::new(), Some(&large))).expect_err("it is refused");
+        assert!(refused.starts_with("its meta has 1048579 bytes"), "{refused}");
+    }
 
     #[test]
     fn names_of_tools() {

@@ -205,7 +205,8 @@ impl http::HostResponse for Guest<AdapterSeam> {
             match body.read(READ_BYTES as usize, IDLE_TIMEOUT).await {
                 Ok(Some(bytes)) if bytes.is_empty() => break,
                 Ok(Some(bytes)) => {
-                    if let Err(failure) = blob.append(&bytes) {
+                    let kept = self.seam.keep(bytes.len()).and_then(|()| blob.append(&bytes));
+                    if let Err(failure) = kept {
                         return Ok(Err(failure));
                     }
                 }

@@ -20,6 +20,7 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::adapter::{AdapterContext, AdapterFailure};
 use crate::egress::{Egress, EgressError};
 use crate::guest::Guest;
+use crate::limits::Limits;
 use crate::processes::Processes;
 
 /// The state of one adapter call.
@@ -30,6 +31,7 @@ pub(crate) struct AdapterSeam {
     sink: Option<catalog_sink::Sink>,
     sent_bytes: usize,
     kept_bytes: usize,
+    max_kept_bytes: usize,
     processes_held: usize,
     farewell: farewell::Farewell,
 }
@@ -44,10 +46,24 @@ impl Drop for AdapterSeam {
 impl AdapterSeam {
     /// A call may write to the sink where its context hears of progress,
     /// which is where it indexes.
-    pub(crate) fn new(egress: Arc<Egress>, processes: Arc<Processes>, context: AdapterContext) -> Self {
+    pub(crate) fn new(
+        egress: Arc<Egress>,
+        processes: Arc<Processes>,
+        context: AdapterContext,
+        limits: &Limits,
+    ) -> Self {
         let sink = context.progress.clone().map(catalog_sink::Sink::new);
-        let farewell = farewell::Farewell::default();
-        Self { egress, processes, context, sink, sent_bytes: 0, kept_bytes: 0, processes_held: 0, farewell }
+        Self {
+            egress,
+            processes,
+            context,
+            sink,
+            sent_bytes: 0,
+            kept_bytes: 0,
+            max_kept_bytes: limits.kept_bytes,
+            processes_held: 0,
+            farewell: farewell::Farewell::default(),
+        }
     }
 
     /// The call has ended, with an answer of its adapter's or without one.

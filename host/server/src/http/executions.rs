@@ -24,6 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
             .needs(call)
             .takes::<RunCode>()
             .once()
+            .cancellable()
             .gives::<ExecutionView>(StatusCode::OK)
             .gives::<ExecutionView>(StatusCode::ACCEPTED),
         Route::get("/v1/workspaces/{workspace}/executions/{id}", "An execution", show)
@@ -49,6 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Run an execution's code anew",
             rerun,
         )
+        .cancellable()
         .needs(call)
         .gives::<ExecutionView>(StatusCode::OK)
         .gives::<ExecutionView>(StatusCode::ACCEPTED),

@@ -10,6 +10,7 @@ mod encode;
 mod events;
 mod executions;
 mod failure;
+mod finishing;
 mod handoffs;
 mod health;
 mod installation;

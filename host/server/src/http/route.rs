@@ -13,6 +13,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
+use super::finishing::Finishing;
 use super::needs::Needs;
 use super::{App, openapi};
 
@@ -49,6 +50,8 @@ pub(crate) struct Route {
     answers: Vec<(StatusCode, Answered)>,
     schemas: Schemas,
     once: bool,
+    /// Whether it ends when its client leaves.
+    cancellable: bool,
 }
 
 /// What pages are.
@@ -93,6 +96,7 @@ impl Route {
         handler: impl Handler<T, Arc<App>>,
     ) -> Self {
         Self {
+            cancellable: method.is_safe(),
             method,
             path,
             need: Need::Capability(Capability::Manage),
@@ -109,6 +113,13 @@ impl Route {
     /// Who may come in; whoever manages, where nothing is said.
     pub(crate) fn needs(mut self, need: Need) -> Self {
         self.need = need;
+        self
+    }
+
+    /// Ends when its client leaves, though it may change something: it takes
+    /// its time, and sees itself to what must not be left half done.
+    pub(crate) fn cancellable(mut self) -> Self {
+        self.cancellable = true;
         self
     }
 
@@ -188,6 +199,7 @@ impl Route {
     pub(crate) fn serve(self, app: &Arc<App>) -> (&'static str, MethodRouter<Arc<App>>) {
         let filter = MethodFilter::try_from(self.method).expect("the table has common methods alone");
         let router = (self.handler)(filter);
+        let router = if self.cancellable { router } else { router.layer(Finishing) };
         let router = match self.need {
             Need::Nothing => router,
             need => router.layer(Needs::new(app, need, self.path)),

@@ -24,9 +24,11 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/workspaces/{workspace}/sources", "Add an API as a source", add)
             .takes::<AddSource>()
             .once()
+            .cancellable()
             .gives::<SourceAdded>(StatusCode::CREATED),
         Route::post("/v1/workspaces/{workspace}/sources/detect", "What a URL or document is", detect)
             .takes::<SourceInput>()
+            .cancellable()
             .gives_page::<DetectionView>(),
         Route::get("/v1/workspaces/{workspace}/sources/{source}", "A source in full", show)
             .needs(Need::Look)
@@ -42,6 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Fetch a source's document again, or give the newer file",
             refresh,
         )
+        .cancellable()
         .may_take::<RefreshSource>()
         .gives::<SourceRefreshed>(StatusCode::OK),
         Route::get(

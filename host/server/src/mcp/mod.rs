@@ -19,7 +19,7 @@ mod search;
 mod service;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 mod transport;
 mod waiting;
@@ -48,6 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let of_path = |path| {
         methods.clone().map(|method| {
             Route::new(method, path, "MCP, by streamable HTTP", serve)
+                .cancellable()
                 .needs(Need::Token)
                 .gives_other("application/json")
         })

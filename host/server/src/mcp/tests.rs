@@ -14,13 +14,13 @@ use tower_service::Service;
 use super::{McpServer, McpTransport};
 use crate::http::{App, router};
 
-struct Daemon {
+pub(crate) struct Daemon {
     router: Router,
     _home: tempfile::TempDir,
     stop: watch::Sender<bool>,
 }
 
-async fn daemon() -> Daemon {
+pub(crate) async fn daemon() -> Daemon {
     let home = tempfile::tempdir().unwrap();
     let options = Options {
         home: home.path().to_owned(),
@@ -47,10 +47,10 @@ async fn daemon() -> Daemon {
     Daemon { router: router(Arc::new(app)), _home: home, stop }
 }
 
-struct Answer {
+pub(crate) struct Answer {
     status: StatusCode,
     headers: HeaderMap,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -64,7 +64,7 @@ impl Answer {
 }
 
 impl Daemon {
-    async fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: Body) -> Answer {
+    pub(crate) async fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: Body) -> Answer {
         let mut request = Request::builder().method(method).uri(uri).header("host", "localhost");
         request = request.header("accept", "application/json, text/event-stream");
         for (name, value) in headers {

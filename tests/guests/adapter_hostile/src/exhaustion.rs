@@ -120,6 +120,11 @@ pub(crate) fn grow_blob(context: &Context) -> Vec<Value> {
     vec![attempt("all of it", Ok(blob.reference()))]
 }
 
+pub(crate) fn keep_answers(context: &Context) -> Vec<Value> {
+    let url = context.url();
+    hold(context, || send(requests::request("GET", &url))?.into_blob(None, None))
+}
+
 pub(crate) fn session_keys(context: &Context) -> Vec<Value> {
     let value = vec![b'x'; 1024];
     let count = context.count(1_000_000);

@@ -86,6 +86,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     row("hold_exchanges", "starts and keeps `count` (1e6) requests", Anywhere(exhaustion::hold_exchanges)),
     row("hold_responses", "reads no body of `count` (1e6) responses it keeps", Anywhere(exhaustion::hold_responses)),
     row("grow_blob", "appends `count` (1e5) MiB to one blob", Anywhere(exhaustion::grow_blob)),
+    row("keep_answers", "keeps the bodies of `count` (1e6) answers as blobs", Anywhere(exhaustion::keep_answers)),
     row("session_keys", "stores `count` (1e6) session keys of 1 KiB", Anywhere(exhaustion::session_keys)),
     row("session_value", "stores one session value of `count` (1e8) bytes", Anywhere(exhaustion::session_value)),
     row("session_key_long", "stores under a session key of `count` (1e7) bytes", Anywhere(exhaustion::session_key_long)),
