@@ -7,8 +7,9 @@ use crate::seam::{Failure, HttpRequest, HttpResponse, World};
 use crate::text::plain;
 
 const READ_BYTES: u32 = 256 << 10;
-/// What one answer may have.
-const MAX_BODY_BYTES: usize = 64 << 20;
+/// What one answer may have: it stands in memory up to four times, of the
+/// 128 MiB of a call.
+const MAX_BODY_BYTES: usize = 24 << 20;
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const MAX_START_CHARS: usize = 300;
 /// Messages on the stream of one request.
