@@ -316,6 +316,67 @@ async fn ten_thousand_tools_and_a_large_answer_stay_within_bounds() {
     assert_eq!((&said["mediaType"], &said["size"]), (&json!("text/plain"), &json!(20 << 20)));
 }
 
+/// How a test's server writes an answer.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Text,
+    Blocks,
+    Structured,
+    Failed,
+}
+
+/// A server whose tool answers with so many bytes in that form.
+fn large(form: Form, as_events: bool, bytes: usize) -> impl Fn(&Request<'_>) -> Answer + Send + Sync {
+    move |request| {
+        let asked = asked(request);
+        if asked["method"] != "tools/call" {
+            return modern(request);
+        }
+        // Quotes are written with a backslash, so that the value is half as long.
+        let said = "\"".repeat(bytes / 2);
+        let text = json!([{"type": "text", "text": said}]);
+        let answer = match form {
+            Form::Text => json!({"content": text}),
+            Form::Blocks => json!({"content": [text[0], {"type": "text", "text": ""}]}),
+            Form::Structured => json!({"structuredContent": {"said": said}, "content": []}),
+            Form::Failed => json!({"isError": true, "structuredContent": {"said": said}, "content": []}),
+        };
+        let answer = result(&asked, answer);
+        if as_events {
+            Answer::new(200, &[("content-type", "text/event-stream")], format!("data: {answer}\n\n"))
+        } else {
+            Answer::json(200, &answer)
+        }
+    }
+}
+
+async fn call_large(form: Form, as_events: bool, bytes: usize) -> Result<Value, AdapterFailure> {
+    let (ground, upstream) = (Ground::new(), plain::start(large(form, as_events, bytes)).await.unwrap());
+    let indexed = index(&ground, &upstream).await.unwrap();
+    invoke(&ground, &upstream, &indexed, "echo", json!({})).await
+}
+
+#[tokio::test]
+async fn an_answer_as_large_as_is_taken_fits_and_a_larger_one_is_said_to_be_too_large() {
+    const LARGEST: usize = 24 << 20;
+    let all = [
+        (Form::Text, false),
+        (Form::Text, true),
+        (Form::Blocks, true),
+        (Form::Structured, true),
+        (Form::Failed, true),
+    ];
+    for (form, as_events) in all {
+        let said = call_large(form, as_events, LARGEST - 1_000).await;
+        let said = said.unwrap_or_else(|failure| panic!("{form:?} {as_events}: {failure:?}"));
+        assert!(said["size"].as_u64().unwrap() > 11 << 20, "{said}");
+    }
+    for as_events in [false, true] {
+        let failure = call_large(Form::Text, as_events, LARGEST + (1 << 20)).await.unwrap_err();
+        assert_eq!(failure.code, "upstream-too-large", "{as_events}: {failure:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_breaks_leaves_a_write_unknown() {
     let breaking = |request: &Request<'_>| {

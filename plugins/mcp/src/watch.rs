@@ -7,7 +7,8 @@ use crate::client::{Ask, CANCELLED, Client, Failed, Offers, Way, cancelled, fail
 use crate::config::{self, Era};
 use crate::rpc::{self, Message, Params};
 use crate::seam::{Failure, HttpResponse, World};
-use crate::transport::{Ear, Events, Lines, Lost, Old, STEP_MS, Wait};
+use crate::transport::stray::{self, Stray};
+use crate::transport::{Ear, Events, Lines, Lost, Old, STEP_MS, Streamable, Wait};
 
 const READ_BYTES: u32 = 64 << 10;
 /// The first pause before a stream is opened again; it doubles.
@@ -24,8 +25,6 @@ const MIN_TTL_MS: u64 = 60_000;
 const MAX_TTL_MS: u64 = 86_400_000;
 /// The longest sleep at once.
 const MAX_SLEEP_MS: u64 = 3_600_000;
-/// How long a question that comes while no call is under way waits for one.
-const QUESTION_MS: u64 = 3_000;
 
 /// Listens until the host ends it.
 ///
@@ -34,10 +33,11 @@ const QUESTION_MS: u64 = 3_000;
 pub fn run(config: &str, settings: &str, world: &dyn World) -> Result<(), Failure> {
     let endpoint = config::read(config, settings, None)?;
     let mut failures = 0;
+    let mut has_listened = false;
     loop {
         let mut client = Client::learning(world, endpoint.clone());
         let begun = world.ticks_ms();
-        let Err(lost) = watch(&mut client);
+        let Err(lost) = watch(&mut client, &mut has_listened);
         if matches!(lost, Lost::SessionGone) {
             client.forget();
         }
@@ -50,8 +50,9 @@ pub fn run(config: &str, settings: &str, world: &dyn World) -> Result<(), Failur
     }
 }
 
-/// One stream, until it is lost.
-fn watch(client: &mut Client<'_>) -> Result<Infallible, Lost> {
+/// One stream, until it is lost. Where there was one before, nobody heard what
+/// changed since.
+fn watch(client: &mut Client<'_>, has_listened: &mut bool) -> Result<Infallible, Lost> {
     client.connect()?;
     let peer = client.peer().cloned();
     let offers = peer.as_ref().and_then(|peer| peer.offers);
@@ -61,9 +62,20 @@ fn watch(client: &mut Client<'_>) -> Result<Infallible, Lost> {
     let world = client.world;
     let ask = modern.then(|| listen(client, offers)).filter(|_| tells);
     let mut heard = Heard { world, clock };
+    let mut begins = || {
+        if std::mem::replace(has_listened, true) {
+            world.changed("tools");
+        }
+    };
     match client.way() {
-        Some(Way::Process(lines)) => heard.process(lines, ask.as_ref()),
-        Some(Way::Old(old)) => heard.old(old),
+        Some(Way::Process(lines)) => {
+            begins();
+            heard.process(lines, ask.as_ref())
+        }
+        Some(Way::Old(old)) => {
+            begins();
+            heard.old(old)
+        }
         Some(Way::Http(way)) => {
             if !tells {
                 return heard.clock.run(world);
@@ -73,7 +85,10 @@ fn watch(client: &mut Client<'_>) -> Result<Infallible, Lost> {
                 None => way.open(None, OPEN_MS),
             };
             match opened {
-                Ok(stream) => heard.stream(stream),
+                Ok(stream) => {
+                    begins();
+                    heard.stream(stream, way)
+                }
                 // It says that it tells, and has no stream to do so.
                 Err(Lost::Refused(refused)) if matches!(refused.status, 400 | 404 | 405 | 406 | 501) => {
                     heard.clock = Clock::of(client);
@@ -165,13 +180,26 @@ impl Heard<'_> {
         self.world.changed(what);
     }
 
-    /// A stream of HTTP. Requests on it are answered by nobody: those of a
-    /// call come on the call's own.
-    fn stream(&mut self, mut stream: Box<dyn HttpResponse>) -> Result<Infallible, Lost> {
+    /// A stream of HTTP. A question on it is for a call that takes it; what
+    /// none takes, and any other request, is answered here.
+    fn stream(
+        &mut self,
+        mut stream: Box<dyn HttpResponse>,
+        way: &Streamable<'_>,
+    ) -> Result<Infallible, Lost> {
+        let world = self.world;
         let mut events = Events::default();
+        let mut open: Vec<(u64, Stray)> = Vec::new();
         loop {
-            self.clock.tick(self.world);
-            let Some(bytes) = stream.read(READ_BYTES, STEP_MS).map_err(Lost::Broken)? else { continue };
+            self.clock.tick(world);
+            let now = world.ticks_ms();
+            for (_, stray) in open.extract_if(.., |(due, _)| *due <= now) {
+                if stray.withdraw(way) {
+                    self.answer(way, &stray.id, stray::QUESTION, stray.params.as_deref());
+                }
+            }
+            let step = if open.is_empty() { STEP_MS } else { stray::LOOK_MS };
+            let Some(bytes) = stream.read(READ_BYTES, step).map_err(Lost::Broken)? else { continue };
             if bytes.is_empty() {
                 let message = "the stream of changes ended";
                 return Err(Lost::Broken(Failure::passing("connection-lost", message)));
@@ -187,11 +215,27 @@ impl Heard<'_> {
                             return Clock::none().run(self.world);
                         }
                         Message::Response { outcome, .. } => return Err(ended(outcome.err())),
-                        Message::Request { .. } => {}
+                        // Revision 2026-07-28 has no requests of servers.
+                        Message::Request { .. } if !way.legacy => {}
+                        Message::Request { id, method, params } => {
+                            let stray = Some(stray::QUESTION).filter(|question| method == *question);
+                            match stray.and_then(|_| Stray::put(way, id, params)) {
+                                Some(stray) => open.push((world.ticks_ms() + stray::PATIENCE_MS, stray)),
+                                None => self.answer(way, id, &method, params),
+                            }
+                        }
                     }
                 }
             }
         }
+    }
+
+    /// Answers a request that no call answers.
+    fn answer(&self, way: &Streamable<'_>, id: &str, method: &str, params: Option<&str>) {
+        let world = self.world;
+        let reply = Ear::new(world, 0).request(id, method, params, &mut Wait::call(world));
+        // A server that does not take the reply shows what it thinks of it on the stream.
+        let _ = way.tell(&reply, &Wait::short(world, u64::from(STEP_MS)));
     }
 
     fn old(&mut self, old: &mut Old<'_>) -> Result<Infallible, Lost> {
@@ -237,7 +281,7 @@ impl Heard<'_> {
                 });
                 continue;
             }
-            let step = if open.is_empty() { STEP_MS } else { 500 };
+            let step = if open.is_empty() { STEP_MS } else { stray::LOOK_MS };
             let Some(text) = lines.read(step)? else { continue };
             for message in rpc::parse(&text).into_iter().flatten() {
                 match message {
@@ -249,7 +293,7 @@ impl Heard<'_> {
                     }
                     Message::Notification { method, .. } => self.notification(&method),
                     Message::Request { id, method, params } if open.len() < 100 => {
-                        let wait = if method == "elicitation/create" { QUESTION_MS } else { 0 };
+                        let wait = if method == stray::QUESTION { stray::PATIENCE_MS } else { 0 };
                         let params = params.map(str::to_owned);
                         open.push((world.ticks_ms() + wait, id.to_owned(), method, params));
                     }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Wait;
+use super::stray::QUESTION;
 use crate::rpc;
 use crate::seam::{Question, Reply, World};
 use crate::text::{line, plain};
@@ -73,7 +74,7 @@ impl<'w> Ear<'w> {
         match method {
             "ping" => rpc::answer(id, "{}"),
             "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
-            "elicitation/create" => {
+            QUESTION => {
                 let since = self.world.ticks_ms();
                 let result = self.elicit(params);
                 wait.forgive(since);

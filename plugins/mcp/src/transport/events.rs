@@ -1,7 +1,7 @@
 //! Server-sent events (HTML standard, section 9.2), read as they come.
 
 /// The longest event that is kept.
-const MAX_EVENT_BYTES: usize = 64 << 20;
+const MAX_EVENT_BYTES: usize = 24 << 20;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Events {
             self.line.extend_from_slice(rest);
         }
         if self.line.len() + self.data.len() > MAX_EVENT_BYTES {
-            return Err("one event is longer than 64 MiB");
+            return Err("one event is longer than 24 MiB");
         }
         Ok(events)
     }

@@ -6,6 +6,7 @@ mod events;
 mod headers;
 mod lines;
 mod old;
+pub(crate) mod stray;
 mod streamable;
 mod wait;
 

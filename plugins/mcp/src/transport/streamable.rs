@@ -1,5 +1,6 @@
 //! Streamable HTTP, of every revision since 2025-03-26.
 
+use super::stray::{self, Stray};
 use super::{Answered, Ear, Events, Headers, Lost, Refused, Wait};
 use crate::address;
 use crate::rpc::{self, Message, Request};
@@ -7,8 +8,9 @@ use crate::seam::{Failure, HttpRequest, HttpResponse, World};
 use crate::text::plain;
 
 const READ_BYTES: u32 = 256 << 10;
-/// What one answer may have.
-const MAX_BODY_BYTES: usize = 64 << 20;
+/// What one answer may have: it stands in memory up to four times, of the
+/// 128 MiB of a call.
+const MAX_BODY_BYTES: usize = 24 << 20;
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const MAX_START_CHARS: usize = 300;
 /// Messages on the stream of one request.
@@ -129,8 +131,13 @@ impl Streamable<'_> {
         Err(Lost::Refused(refused(status, &head, "")))
     }
 
+    pub(super) fn session(&self) -> Option<&str> {
+        let held = self.headers.iter().find(|(name, _)| name == "mcp-session-id");
+        held.map(|(_, id)| id.as_str())
+    }
+
     fn has_session(&self) -> bool {
-        self.headers.iter().any(|(name, _)| name == "mcp-session-id")
+        self.session().is_some()
     }
 
     fn common(&self, accept: &str) -> Vec<(String, String)> {
@@ -223,9 +230,13 @@ impl Streamable<'_> {
         let status = Some(response.status());
         let mut events = Events::default();
         let (mut heard, mut resumes) = (0, 0);
-        let mut resumed = None;
+        let (mut resumed, mut looked) = (None, self.world.ticks_ms());
         loop {
-            let Some(step) = wait.step_ms() else { return Err(Lost::Silent) };
+            let Some(mut step) = wait.step_ms() else { return Err(Lost::Silent) };
+            if self.legacy {
+                step = step.min(stray::LOOK_MS);
+                self.answer_stray(&mut looked, wait, ear);
+            }
             let ended = match response.read(READ_BYTES, step) {
                 Ok(None) => continue,
                 Ok(Some(bytes)) if bytes.is_empty() => {
@@ -269,6 +280,20 @@ impl Streamable<'_> {
                 Err(Lost::Unsent(failure) | Lost::Broken(failure)) => return Err(Lost::Broken(failure)),
                 Err(_) => return Err(Lost::Broken(ended)),
             };
+        }
+    }
+
+    /// Answers a question that came on the stream of no call.
+    fn answer_stray(&self, looked: &mut u64, wait: &mut Wait<'_>, ear: &mut Ear<'_>) {
+        let now = self.world.ticks_ms();
+        if now.saturating_sub(*looked) < u64::from(stray::LOOK_MS) {
+            return;
+        }
+        *looked = now;
+        if let Some(stray) = Stray::take(self) {
+            let reply = ear.request(&stray.id, stray::QUESTION, stray.params.as_deref(), wait);
+            // A server that does not take the reply ends the call itself.
+            let _ = self.tell(&reply, wait);
         }
     }
 

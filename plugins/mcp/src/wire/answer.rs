@@ -1,5 +1,6 @@
 //! From a result to an answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
@@ -57,7 +58,11 @@ fn tool_data(members: &mut Members<'_>, is_error: bool, world: &dyn World) -> Re
         // Of an error a program gets the data alone, so that nothing of it may stand elsewhere.
         (Some(structured), Some(content)) if is_error => {
             let content = light(content, world)?;
-            return Ok(format!(r#"{{"content":{content},"structuredContent":{structured}}}"#));
+            let mut data = String::with_capacity(content.len() + structured.get().len() + 40);
+            for part in [r#"{"content":"#, &content, r#","structuredContent":"#, structured.get(), "}"] {
+                data.push_str(part);
+            }
+            return Ok(data);
         }
         (Some(structured), content) => {
             members.extend(content.map(|content| ("content".to_owned(), content)));
@@ -77,17 +82,23 @@ fn tool_data(members: &mut Members<'_>, is_error: bool, world: &dyn World) -> Re
         return Ok(content.get().to_owned());
     };
     match &blocks[..] {
-        [] => Ok("null".to_owned()),
-        [only] => match lone_text(only) {
-            Some(text) => Ok(text),
-            None => Ok(format!(r#"{{"content":[{}]}}"#, light(only, world)?)),
-        },
-        several => {
-            let parts: Vec<String> =
-                several.iter().map(|block| light(block, world)).collect::<Result<_, _>>()?;
-            Ok(format!(r#"{{"content":[{}]}}"#, parts.join(",")))
+        [] => return Ok("null".to_owned()),
+        [only] => {
+            if let Some(text) = lone_text(only) {
+                return Ok(text);
+            }
         }
+        _ => {}
     }
+    // As large as an answer may be, it has room once more and not twice.
+    let mut data = String::with_capacity(content.get().len() + 16);
+    data.push_str(r#"{"content":["#);
+    for (at, block) in blocks.iter().enumerate() {
+        data.push_str(if at == 0 { "" } else { "," });
+        data.push_str(&light(block, world)?);
+    }
+    data.push_str("]}");
+    Ok(data)
 }
 
 /// A block of text, as the value that it writes where it writes an object or
@@ -108,23 +119,29 @@ fn lone_text(block: &RawValue) -> Option<String> {
 
 /// Some members of a result, as they are.
 fn picked(members: &mut Members<'_>, names: &[&str], world: &dyn World) -> Result<String, Failure> {
-    let mut parts = Vec::new();
+    let mut data = "{".to_owned();
     for name in names {
         if let Some(value) = members.remove(*name) {
-            parts.push(format!("{}:{}", json!(name), light(value, world)?));
+            let comma = if data.len() > 1 { "," } else { "" };
+            let value = light(value, world)?;
+            data.reserve_exact(value.len() + name.len() + 8);
+            data.push_str(&format!("{comma}{}:", json!(name)));
+            data.push_str(&value);
         }
     }
-    Ok(format!("{{{}}}", parts.join(",")))
+    data.push('}');
+    Ok(data)
 }
 
 /// A value in which what is large and binary lies in files.
-fn light(value: &RawValue, world: &dyn World) -> Result<String, Failure> {
+fn light<'v>(value: &'v RawValue, world: &dyn World) -> Result<Cow<'v, str>, Failure> {
     let raw = value.get();
     if raw.len() <= MAX_INLINE_BYTES {
-        return Ok(raw.to_owned());
+        return Ok(Cow::Borrowed(raw));
     }
-    let Ok(mut tree) = serde_json::from_str::<Value>(raw) else { return Ok(raw.to_owned()) };
-    if move_files(&mut tree, world, 0)? { Ok(tree.to_string()) } else { Ok(raw.to_owned()) }
+    let Ok(mut tree) = serde_json::from_str::<Value>(raw) else { return Ok(Cow::Borrowed(raw)) };
+    let moved = move_files(&mut tree, world, 0)?;
+    Ok(if moved { Cow::Owned(tree.to_string()) } else { Cow::Borrowed(raw) })
 }
 
 fn move_files(value: &mut Value, world: &dyn World, level: u32) -> Result<bool, Failure> {

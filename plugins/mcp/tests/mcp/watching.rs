@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use executor_mcp::seam::Failure;
+use executor_mcp::seam::{Failure, Reply, World};
 use executor_mcp::source;
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ fn a_stream_that_breaks_is_opened_again_ever_more_slowly() {
     assert!(failure.retryable, "{failure:?}");
     assert_eq!(host.methods().iter().filter(|method| *method == "subscriptions/listen").count(), 8);
     assert_eq!(host.elapsed_ms(), (1 + 2 + 4 + 8 + 16 + 32 + 60) * 1_000);
-    assert!(host.changes().is_empty());
+    assert_eq!(host.changes(), ["tools"; 7], "what changed meanwhile was not heard");
     // One that lives for a while each time is no failing one.
     let host = modern(|_| Said::events(vec![Piece::Silence(70_000)])).ending_at(3_600_000);
     assert!(watch(&host, &config(URL)).is_none());
@@ -221,4 +221,101 @@ fn the_stream_of_the_oldest_transport_is_its_watch() {
     assert!(watch(&host, &known).is_none());
     assert_eq!(host.changes(), ["tools"]);
     assert_eq!(host.posted().pop().unwrap().body["result"], json!({}));
+}
+
+/// What a server asks by itself, and how many milliseconds of nothing follow.
+fn asking(requests: Vec<Value>) -> Host {
+    legacy(move |posted| match posted.method() {
+        "GET" => {
+            let mut body: Vec<Piece> = requests.iter().map(event).collect();
+            body.push(Piece::Silence(1_000_000));
+            Said::events(body)
+        }
+        "tools/call" => Said::events(vec![Piece::Silence(2_000), posted.event(text("done"))]),
+        _ => Said::accepted(),
+    })
+}
+
+fn question(id: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": {"message": "Which?"}})
+}
+
+/// What the server was told in answer to what it asked.
+fn answers(host: &Host) -> Vec<Value> {
+    let posted = host.posted().into_iter();
+    posted
+        .filter(|posted| posted.verb == "POST" && posted.method().is_empty())
+        .inspect(|posted| assert_eq!(posted.header("mcp-session-id"), Some("s1")))
+        .map(|posted| posted.body)
+        .collect()
+}
+
+#[test]
+fn what_an_older_server_asks_on_its_stream_is_answered() {
+    let host = asking(vec![
+        json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+        question("q"),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "roots/list"}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "sampling/createMessage", "params": {}}),
+    ])
+    .ending_at(2_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    let found = answers(&host);
+    assert_eq!(found[0], json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!((&found[1]["id"], &found[1]["result"]), (&json!(2), &json!({"roots": []})));
+    assert_eq!((&found[2]["id"], &found[2]["error"]["code"]), (&json!(3), &json!(-32601)));
+    assert_eq!(found.len(), 3, "the question waits for a call");
+    // None came.
+    let host = asking(vec![question("q")]).ending_at(10_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    assert_eq!(answers(&host), [json!({"jsonrpc": "2.0", "id": "q", "result": {"action": "cancel"}})]);
+    assert!(host.session().iter().all(|(key, _)| key.starts_with("peer:")), "{:?}", host.session());
+    // Nor is a server of revision 2026-07-28 answered, which asks in another way.
+    let host = modern(move |_| Said::events(vec![event(&question("q")), Piece::Silence(100_000)]));
+    assert!(watch(&host.clone().ending_at(10_000), &config(URL)).is_none());
+    assert_eq!(host.methods(), ["server/discover", "subscriptions/listen"]);
+}
+
+#[test]
+fn a_question_on_the_stream_is_taken_by_a_call_of_its_session() {
+    let asked = || {
+        let host = asking(vec![question("q")]).ending_at(1_000);
+        assert!(watch(&host, &config(URL)).is_none());
+        assert!(answers(&host).is_empty());
+        host.ending_at(u64::MAX).replying(&[Reply::Accepted(r#"{"n":1}"#.to_owned())])
+    };
+    let host = asked();
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+    assert_eq!(host.asked()[0].message, "Which?");
+    let expected = json!({"action": "accept", "content": {"n": 1}});
+    assert_eq!(answers(&host), [json!({"jsonrpc": "2.0", "id": "q", "result": expected})]);
+    // Once, though another call is under way.
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+    assert_eq!(host.asked().len(), 1);
+    // Who put it down and was ended long ago has a server that waits no more.
+    let host = asked();
+    host.sleep_ms(10_000);
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+    assert!(host.asked().is_empty());
+    // A question of another session is for its own calls.
+    let host = asked();
+    let (key, peer) = host.session().into_iter().find(|(key, _)| key.starts_with("peer:")).unwrap();
+    let (held, mut other) = (host.recall(&key).unwrap(), peer);
+    other["ready"]["session"] = json!("s9");
+    assert!(host.swap(&key, Some(&held), Some(other.to_string().as_bytes())));
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+    assert!(host.asked().is_empty());
+}
+
+#[test]
+fn a_flood_of_questions_is_answered_though_no_call_takes_them() {
+    let mut many: Vec<Value> = (0..40).map(|n| question(&format!("q{n}"))).collect();
+    many.push(
+        json!({"id": "long", "method": "elicitation/create", "params": {"message": "x".repeat(20_000)}}),
+    );
+    let host = asking(many).ending_at(10_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    let found = answers(&host);
+    assert_eq!(found.len(), 41);
+    assert!(found.iter().all(|answer| answer["result"] == json!({"action": "cancel"})));
 }
