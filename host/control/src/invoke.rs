@@ -26,7 +26,6 @@ use crate::policies::{Action, Decision, Subject};
 use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
-use crate::under_way::Way;
 use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
@@ -49,11 +48,6 @@ impl Bound {
             Some(row) => connection_key(&self.tool, row),
             None => format!("{}/", self.tool.source),
         }
-    }
-
-    /// What it goes through.
-    pub(crate) fn way(&self) -> Way {
-        (self.source.name.clone(), self.connection.as_ref().map_or("", |row| row.name.as_str()).to_owned())
     }
 }
 
@@ -193,7 +187,6 @@ impl Session {
         let (admitted, left) = (&admitted, clock.elapsed());
         let leaving = Leaving { session: self, call, options, admitted, clock, left, over: false };
         let (asker, questions) = Asker::new(clock.clone());
-        let _passing = self.workspace.under_way.begin(bound.way(), asker.clone());
         let entered = self.workspace.enter_adapter(bound, scope.clone(), resume.clone(), Some(asker));
         match self.answering(call, bound, questions, entered).await {
             Ok(Entered::Answered(answer)) => Ok(leaving.ended(Ok(answer))?),

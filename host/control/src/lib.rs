@@ -68,7 +68,6 @@ mod tool_error;
 mod tools;
 mod trace;
 mod trust;
-mod under_way;
 mod waits;
 mod watch;
 mod workspace;

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use executor_runtime::{
-    AdapterContext, AdapterError, Asker, CallError, Changed, FaultKind, Local, MethodRule, Scope,
-    limits::Limits,
+    AdapterContext, AdapterError, CallError, Changed, FaultKind, Local, MethodRule, Scope, limits::Limits,
 };
 use executor_store::{ConnectionName, ConnectionRow, SourceName, SourceRow};
 use tokio::sync::{Notify, OwnedMutexGuard};
@@ -21,7 +20,6 @@ use crate::invoke::Bound;
 use crate::problem::Problem;
 use crate::refresh::RefreshSource;
 use crate::sources::ProgressSink;
-use crate::under_way::Way;
 use crate::workspace::Workspace;
 
 /// How long changes are gathered into one.
@@ -37,7 +35,7 @@ const BUDGET: Duration = Duration::from_secs(3600);
 /// The watches of a workspace.
 #[derive(Default)]
 pub(crate) struct Listening {
-    watches: Mutex<HashMap<Way, Watching>>,
+    watches: Mutex<HashMap<(SourceName, String), Watching>>,
     /// Whoever holds a source's brings it up to date.
     turns: Mutex<HashMap<SourceName, Arc<tokio::sync::Mutex<Option<Instant>>>>>,
 }
@@ -58,7 +56,7 @@ impl Drop for Turn {
 }
 
 impl Listening {
-    fn watches(&self) -> MutexGuard<'_, HashMap<Way, Watching>> {
+    fn watches(&self) -> MutexGuard<'_, HashMap<(SourceName, String), Watching>> {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,8 +76,9 @@ impl Listening {
 
     /// Ends the watch of one connection, or those of a whole source.
     pub(crate) fn end(&self, source: &SourceName, connection: Option<&ConnectionName>) {
-        let meant =
-            |way: &Way| way.0 == *source && connection.is_none_or(|connection| connection.as_str() == way.1);
+        let meant = |key: &(SourceName, String)| {
+            key.0 == *source && connection.is_none_or(|connection| connection.as_str() == key.1)
+        };
         self.watches().retain(|key, watching| {
             let ends = meant(key);
             if ends {
@@ -115,10 +114,6 @@ impl Listened {
         Self { source: source.name.clone(), connection, bound: None }
     }
 
-    fn way(&self) -> Way {
-        (self.source.clone(), self.connection_name().to_owned())
-    }
-
     fn connection_name(&self) -> &str {
         self.connection.as_ref().map_or("", |row| row.name.as_str())
     }
@@ -134,16 +129,16 @@ impl Workspace {
     /// Listens to a source through a connection, or goes on with it: for as
     /// long as it is in use.
     pub(crate) fn listen(&self, listened: Listened) {
-        let way = listened.way();
+        let key = (listened.source.clone(), listened.connection_name().to_owned());
         let mut watches = self.listening.watches();
-        if let Some(watching) = watches.get(&way).filter(|watching| !watching.task.is_finished()) {
+        if let Some(watching) = watches.get(&key).filter(|watching| !watching.task.is_finished()) {
             *watching.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             return;
         }
         let used = Arc::new(Mutex::new(Instant::now()));
         let (workspace, in_use) = (self.this(), used.clone());
         let task = tokio::spawn(async move { workspace.listen_while_used(&listened, &in_use).await });
-        watches.insert(way, Watching { task: task.abort_handle(), used });
+        watches.insert(key, Watching { task: task.abort_handle(), used });
     }
 
     async fn listen_while_used(&self, listened: &Listened, used: &Mutex<Instant>) {
@@ -163,19 +158,16 @@ impl Workspace {
             tracing::debug!(what, "a source says that it changed");
             told.notify_one();
         });
-        let (asker, questions) = Asker::relay();
-        let way = listened.way();
         tokio::select! {
             () = idle => {}
-            () = self.watch_again_and_again(listened, &hears, &asker) => {}
-            () = self.under_way.ask_on(&way, questions) => {}
+            () = self.watch_again_and_again(listened, &hears) => {}
             () = self.refresh_on_change(listened, &changed) => {}
         }
     }
 
     /// Begins a watch anew whenever it ends; comes back where there is nothing
     /// to listen with any more.
-    async fn watch_again_and_again(&self, listened: &Listened, changed: &Changed, asker: &Asker) {
+    async fn watch_again_and_again(&self, listened: &Listened, changed: &Changed) {
         let whole = || Budget { since: Instant::now(), left: Limits::adapter_watch().fuel };
         let (mut pause, mut budget) = (PAUSE, whole());
         loop {
@@ -183,7 +175,7 @@ impl Workspace {
                 budget = whole();
             }
             let begun = Instant::now();
-            let ended = match self.watch_once(listened, changed, asker, &mut budget).await {
+            let ended = match self.watch_once(listened, changed, &mut budget).await {
                 Ok(ended) => ended,
                 Err(problem) => {
                     return tracing::debug!(%problem, source = %listened.source, "not listened to");
@@ -210,7 +202,6 @@ impl Workspace {
         &self,
         listened: &Listened,
         changed: &Changed,
-        asker: &Asker,
         budget: &mut Budget,
     ) -> Result<Result<(), AdapterError>, Problem> {
         let source = self.known_source(listened.source.as_str())?;
@@ -221,7 +212,6 @@ impl Workspace {
             scope: self.watch_scope(&source, listened).await?,
             local: local.map(|local| Local { counts: false, ..local }),
             changed: Some(changed.clone()),
-            asker: Some(asker.clone()),
             limits: Some(Limits { fuel: budget.left, ..Limits::adapter_watch() }),
             ..self.no_reach()
         };

@@ -131,12 +131,8 @@ impl Session {
                 result = &mut entered => return result,
                 Some(asked) = questions.recv() => asked,
             };
-            // A call whose watch asks for it may end without the answer.
-            let answer = tokio::select! {
-                biased;
-                result = &mut entered => return result,
-                answer = self.ask_meanwhile(call, bound, &asked.question) => answer,
-            };
+            // The guest waits too: nothing else of the call goes on.
+            let answer = self.ask_meanwhile(call, bound, &asked.question).await;
             let answer = answer.map_err(|error| AdapterFailure {
                 retryable: error.retryable,
                 ..AdapterFailure::new(error.code, error.message)

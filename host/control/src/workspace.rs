@@ -15,7 +15,6 @@ use crate::policies::Policies;
 use crate::problem::{Problem, ProblemKind};
 use crate::programs::Programs;
 use crate::running::Running;
-use crate::under_way::UnderWay;
 use crate::waits::Waits;
 
 /// One workspace of this installation.
@@ -30,7 +29,6 @@ pub struct Workspace {
     pub(crate) programs: Programs,
     pub(crate) running: Running,
     pub(crate) waits: Waits,
-    pub(crate) under_way: UnderWay,
     pub(crate) listening: Listening,
     this: Weak<Self>,
 }
@@ -52,7 +50,6 @@ impl Workspace {
             programs: Programs::default(),
             running: Running::default(),
             waits: Waits::default(),
-            under_way: UnderWay::default(),
             listening: Listening::default(),
             this: this.clone(),
         });

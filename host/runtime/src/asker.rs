@@ -16,7 +16,6 @@ pub struct Asker {
     questions: mpsc::Sender<Asked>,
     clock: Stopwatch,
     asked: Arc<AtomicUsize>,
-    limit: usize,
 }
 
 /// A question of a call that waits for its answer.
@@ -33,14 +32,7 @@ impl Asker {
     /// a time.
     pub fn new(clock: Stopwatch) -> (Self, mpsc::Receiver<Asked>) {
         let (questions, asked) = mpsc::channel(1);
-        (Self { questions, clock, asked: Arc::default(), limit: QUESTION_LIMIT }, asked)
-    }
-
-    /// One for what lives longer than any call, whose questions are asked on
-    /// through those of calls, which count them.
-    pub fn relay() -> (Self, mpsc::Receiver<Asked>) {
-        let (asker, asked) = Self::new(Stopwatch::default());
-        (Self { limit: usize::MAX, ..asker }, asked)
+        (Self { questions, clock, asked: Arc::default() }, asked)
     }
 
     /// The clock of the call.
@@ -53,8 +45,8 @@ impl Asker {
     /// # Errors
     /// `question-refused` where the call has asked too often, and what whoever
     /// is asked refuses it with.
-    pub async fn ask(&self, question: Question) -> Result<Answer, AdapterFailure> {
-        if self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit {
+    pub(crate) async fn ask(&self, question: Question) -> Result<Answer, AdapterFailure> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= QUESTION_LIMIT {
             let message = format!("a call asks {QUESTION_LIMIT} questions at most");
             return Err(AdapterFailure::new("question-refused", message));
         }

@@ -37,7 +37,7 @@ pub struct Question {
 }
 
 /// What a person answered to one question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Answer {
     /// Yes, with this JSON.
     Accepted(String),

@@ -3,7 +3,6 @@
 use executor_bindings::watch::exports::executor::adapter::watch::Subject;
 
 use super::{Adapter, AdapterContext, AdapterError};
-use crate::asker::Asker;
 use crate::guest::{self, Usage};
 use crate::limits::Limits;
 use crate::seams::{self, AdapterSeam};
@@ -30,12 +29,10 @@ impl Adapter {
         };
         let place = share.watch(&context.scope.trace).await;
         let limits = context.limits.clone().unwrap_or_else(Limits::adapter_watch);
-        let asker = context.asker.clone();
         let seam = AdapterSeam::new(self.egress.clone(), self.processes.clone(), context, &limits);
         let mut store = guest::store(&self.roomy.engine, &limits, &self.meter, seam);
         let subject = Subject { config, settings, meta: None };
-        let clock = asker.as_ref().map(Asker::clock);
-        let (result, usage) = guest::call(&self.identity.name, &limits, clock, &mut store, async |store| {
+        let (result, usage) = guest::call(&self.identity.name, &limits, None, &mut store, async |store| {
             let watching = watch.instantiate_async(&mut *store).await?;
             watching.executor_adapter_watch().call_run(store, &subject).await
         })

@@ -1,9 +1,8 @@
 //! `executor:adapter/interaction`: questions in the middle of a call.
 //!
 //! A call that waits here stays in memory; one that can return `paused`
-//! instead waits in none. A watch asks for the call that is under way on its
-//! connection. Where no execution asks (an index, a preview, a watch between
-//! calls), nobody is asked: the answer is `cancelled`, which every protocol
+//! instead waits in none. Where no execution asks (an index, a watch, a
+//! preview), nobody is asked: the answer is `cancelled`, which every protocol
 //! that asks knows.
 
 use executor_bindings::adapter::executor::adapter::{interaction, types::Failure};
