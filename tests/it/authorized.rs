@@ -44,7 +44,11 @@ async fn what_is_removed_while_it_is_refreshed_stays_removed() {
     let calling = daemon.run_beside(&["call", "api.auth.openid", "{}"]);
     daemon.until(|_| tokens(&emulator, "refresh_token").len() == 1);
     let removing = daemon.run_beside(&["connections", "remove", "api", "default"]);
-    emulator.release();
+    // It may have been heard of before it was held.
+    daemon.until(|_| {
+        emulator.release();
+        removing.is_finished()
+    });
     removing.join().unwrap();
     calling.join().unwrap();
     assert_eq!(connections(&daemon), json!([]));

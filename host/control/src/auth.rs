@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_runtime::{CredentialMethod, Location, Placement, Secret, Signing};
 use executor_store::AuthMethodRow;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::commands::ENVIRONMENT;
@@ -102,6 +103,16 @@ pub(crate) fn wanted(methods: &[&AuthMethod]) -> Vec<Wanted> {
         wanted.collect::<Vec<_>>()
     };
     methods.iter().flat_map(|method| wants(method)).collect()
+}
+
+/// Whether two methods place the same values in the same way. What a server
+/// says of its OAuth may have changed.
+pub(crate) fn places_alike(one: &AuthMethodRow, other: &AuthMethodRow) -> bool {
+    let places = |row: &AuthMethodRow| {
+        let config: Value = serde_json::from_str(&row.config).unwrap_or_default();
+        ["placements", "variables", "service"].map(|member| config[member].clone())
+    };
+    one.kind == other.kind && places(one) == places(other)
 }
 
 /// What a method's value is called among several.
@@ -333,6 +344,23 @@ mod tests {
             "password" => Some("love:lace".into()),
             _ => None,
         }
+    }
+
+    #[test]
+    fn what_a_server_says_of_its_oauth_moves_no_value() {
+        let row = |kind: &str, config: &str| AuthMethodRow {
+            id: "m".into(),
+            kind: kind.into(),
+            label: "M".into(),
+            config: config.into(),
+            meta: None,
+        };
+        let placed =
+            |place: &str| format!(r#"{{"placements":[{{"in":"{place}","name":"k"}}],"oauth":{{}}}}"#);
+        let header = row("api-key", &placed("header"));
+        assert!(places_alike(&header, &row("api-key", &placed("header").replace("{}", r#"{"scope":"a"}"#))));
+        assert!(!places_alike(&header, &row("api-key", &placed("query"))));
+        assert!(!places_alike(&header, &row("http-bearer", &placed("header"))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use executor_runtime::{Credential, Origin, Renewal, Scope, Secret};
 use executor_store::{AuthMethodRow, ConnectionRow};
 use futures::future::BoxFuture;
 
-use crate::auth::{AuthMethod, qualified};
+use crate::auth::{AuthMethod, places_alike, qualified};
 use crate::catalogue::Tool;
 use crate::connections::binding;
 use crate::invoke::Bound;
@@ -102,10 +102,8 @@ impl Workspace {
     /// now.
     pub(crate) fn outdated_method(&self, connection: &ConnectionRow) -> Option<String> {
         let now = self.store.auth_methods(&connection.source).ok()?;
-        let differs = |pinned: &&AuthMethodRow| {
-            now.iter()
-                .any(|row| row.id == pinned.id && (&row.kind, &row.config) != (&pinned.kind, &pinned.config))
-        };
+        let differs =
+            |pinned: &&AuthMethodRow| now.iter().any(|row| row.id == pinned.id && !places_alike(row, pinned));
         connection.auth.iter().find(differs).map(|row| row.id.clone())
     }
 

@@ -77,7 +77,8 @@ fn watch(client: &mut Client<'_>, has_listened: &mut bool) -> Result<Infallible,
             heard.old(old)
         }
         Some(Way::Http(way)) => {
-            if !tells {
+            // An older server that tells of no changes may ask all the same.
+            if !tells && modern {
                 return heard.clock.run(world);
             }
             let opened = match &ask {
@@ -86,11 +87,13 @@ fn watch(client: &mut Client<'_>, has_listened: &mut bool) -> Result<Infallible,
             };
             match opened {
                 Ok(stream) => {
+                    stray::listen(way);
                     begins();
                     heard.stream(stream, way)
                 }
-                // It says that it tells, and has no stream to do so.
+                // It has no such stream, whatever it says of changes.
                 Err(Lost::Refused(refused)) if matches!(refused.status, 400 | 404 | 405 | 406 | 501) => {
+                    stray::listen(way);
                     heard.clock = Clock::of(client);
                     heard.clock.run(world)
                 }

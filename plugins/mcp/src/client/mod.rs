@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request};
 use crate::seam::{Failure, World};
+use crate::transport::stray;
 use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded};
 
 /// Tells that the answer to a request is not waited for, or that a subscription
@@ -144,6 +145,13 @@ impl<'w> Client<'w> {
     }
 
     fn send(&mut self, ask: &Ask<'_>) -> Result<Answered, Lost> {
+        if let Some(Way::Http(way)) = &self.way
+            && way.legacy
+            && self.shares
+            && !(self.recalled || self.learns)
+        {
+            stray::await_listener(way);
+        }
         let request = self.prepare(ask);
         let farewell = self.leave_farewell(request.id);
         let mut wait = Wait::call(self.world);

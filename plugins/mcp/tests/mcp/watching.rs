@@ -198,7 +198,7 @@ fn a_subscription_that_a_process_ends_is_made_again() {
     })
     .ending_at(60_000);
     assert!(watch(&host, STDIO).is_none());
-    assert_eq!(host.changes(), ["tools"]);
+    assert_eq!(host.changes(), ["tools", "tools"], "nobody heard what changed between the two");
     let methods = host.written_methods();
     assert_eq!(methods.iter().filter(|method| *method == "subscriptions/listen").count(), 2, "{methods:?}");
 }
@@ -274,6 +274,38 @@ fn what_an_older_server_asks_on_its_stream_is_answered() {
     let host = modern(move |_| Said::events(vec![event(&question("q")), Piece::Silence(100_000)]));
     assert!(watch(&host.clone().ending_at(10_000), &config(URL)).is_none());
     assert_eq!(host.methods(), ["server/discover", "subscriptions/listen"]);
+}
+
+#[test]
+fn the_first_call_of_a_session_waits_for_who_listens() {
+    let tells_nothing = || {
+        Host::serving(|posted| {
+            match posted.method() {
+            "server/discover" => posted.error(400, -32_000, "Bad Request: Server not initialized"),
+            "initialize" => posted.result(json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "old"},
+            })).with("Mcp-Session-Id", "s1"),
+            "GET" => Said::events(vec![Piece::Silence(1_000_000)]),
+            "tools/call" => posted.result(json!({"content": [{"type": "text", "text": "done"}]})),
+            _ => Said::accepted(),
+        }
+        })
+        .unlistened()
+    };
+    // One that says of itself that it tells nothing may ask.
+    let host = tells_nothing().ending_at(1_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    assert!(host.methods().contains(&"GET".to_owned()), "{:?}", host.methods());
+    let host = host.ending_at(u64::MAX);
+    let begun = host.elapsed_ms();
+    assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+    assert_eq!(host.elapsed_ms(), begun, "somebody listens");
+    // Where nobody does, it is not waited for long, and once.
+    let host = tells_nothing();
+    for _ in 0..2 {
+        assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
+        assert_eq!(host.elapsed_ms(), 500);
+    }
 }
 
 #[test]
