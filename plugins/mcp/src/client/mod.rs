@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request};
 use crate::seam::{Failure, World};
-use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded};
+use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded, listener};
 
 /// Within which a server is told that its answer is no longer waited for.
 const CANCEL_MS: u64 = 2_000;
@@ -108,10 +108,12 @@ impl<'w> Client<'w> {
     /// not look at is sent once more, after another greeting.
     pub(crate) fn ask(&mut self, ask: &Ask<'_>) -> Result<Answered, Failed> {
         self.reach()?;
+        self.await_listener();
         let mut result = self.send(ask);
         if matches!(result, Err(Lost::SessionGone)) {
             self.forget();
             self.reach()?;
+            self.await_listener();
             result = self.send(ask);
         } else if self.recalled && is_of_other_era(self.peer.as_ref(), &result) {
             let before = self.is_modern();
@@ -122,6 +124,17 @@ impl<'w> Client<'w> {
             }
         }
         result.map_err(|lost| Failed { asked: true, lost })
+    }
+
+    /// A server that tells of changes may ask, too, on the stream that a watch
+    /// listens to, which begins when its first call does.
+    fn await_listener(&self) {
+        let tells = self.peer.as_ref().and_then(|peer| peer.offers).is_some_and(Offers::tells);
+        if let (true, Some(Way::Http(way))) = (tells && self.shares && !self.learns, &self.way)
+            && way.legacy
+        {
+            listener::wait(way);
+        }
     }
 
     fn reach(&mut self) -> Result<(), Failed> {

@@ -238,7 +238,7 @@ fn what_an_older_server_asks_on_its_stream_is_answered() {
     let host = asking(vec![question("q")]).ending_at(10_000);
     assert!(watch(&host, &config(URL)).is_none());
     assert_eq!(answers(&host), [json!({"jsonrpc": "2.0", "id": "q", "result": {"action": "cancel"}})]);
-    assert!(host.session().iter().all(|(key, _)| key.starts_with("peer:")), "{:?}", host.session());
+    assert!(host.session().iter().all(|(key, _)| !key.starts_with("strays:")), "{:?}", host.session());
     // Nor is a server of revision 2026-07-28 answered, which asks in another way.
     let host = modern(move |_| Said::events(vec![event(&question("q")), Piece::Silence(100_000)]));
     assert!(watch(&host.clone().ending_at(10_000), &config(URL)).is_none());
@@ -268,12 +268,50 @@ fn a_question_on_the_stream_is_taken_by_a_call_of_its_session() {
     assert!(host.asked().is_empty());
     // A question of another session is for its own calls.
     let host = asked();
-    let (key, peer) = host.session().into_iter().find(|(key, _)| key.starts_with("peer:")).unwrap();
-    let (held, mut other) = (host.recall(&key).unwrap(), peer);
+    let (key, mut other) = agreed(&host);
+    let held = host.recall(&key).unwrap();
     other["ready"]["session"] = json!("s9");
     assert!(host.swap(&key, Some(&held), Some(other.to_string().as_bytes())));
     assert_eq!(data(invoke(&host, &call(&config(URL), &json!({})))), "done");
     assert!(host.asked().is_empty());
+}
+
+#[test]
+fn a_call_waits_for_who_is_about_to_listen_and_not_for_ever() {
+    let took = |host: &Host| {
+        let begun = host.elapsed_ms();
+        assert_eq!(data(invoke(host, &call(&config(URL), &json!({})))), "done");
+        host.elapsed_ms() - begun
+    };
+    // The call itself takes two seconds. Nobody listens: that is found out once.
+    let host = asking(Vec::new());
+    assert_eq!((took(&host), took(&host)), (2_000 + UNHEARD_MS, 2_000));
+    // Somebody does, as long as it shows it.
+    assert!(watch(&host.clone().ending_at(host.elapsed_ms() + 30_000), &config(URL)).is_none());
+    let host = host.ending_at(u64::MAX);
+    assert_eq!((took(&host), took(&host)), (2_000, 2_000));
+    host.sleep_ms(8_000);
+    assert_eq!(took(&host), 2_000 + UNHEARD_MS);
+    // There is no such stream, and none that would tell anything.
+    let host = legacy(|posted| match posted.method() {
+        "GET" => Said::text(405, "text/plain", ""),
+        "tools/list" => posted.result(json!({"tools": []})),
+        _ => Said::events(vec![Piece::Silence(2_000), posted.event(text("done"))]),
+    });
+    assert!(watch(&host.clone().ending_at(1), &config(URL)).is_none());
+    let host = host.ending_at(u64::MAX);
+    assert_eq!(took(&host), 2_000);
+    let host = Host::serving(|posted| match posted.method() {
+        "server/discover" => posted.error(400, -32_601, "no"),
+        "initialize" => {
+            let capabilities = json!({"tools": {}});
+            let said = posted.result(json!({"protocolVersion": LEGACY, "capabilities": capabilities}));
+            said.with("mcp-session-id", "s1")
+        }
+        "notifications/initialized" => Said::accepted(),
+        _ => Said::events(vec![Piece::Silence(2_000), posted.event(text("done"))]),
+    });
+    assert_eq!(took(&host), 2_000);
 }
 
 #[test]
