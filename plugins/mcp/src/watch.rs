@@ -8,7 +8,7 @@ use crate::config::{self, Era};
 use crate::rpc::{self, Message, Params};
 use crate::seam::{Failure, HttpResponse, World};
 use crate::transport::stray::{self, Stray};
-use crate::transport::{Ear, Events, Lines, Lost, Old, STEP_MS, Streamable, Wait};
+use crate::transport::{Ear, Events, Lines, Lost, Old, STEP_MS, Streamable, Wait, listener};
 
 const READ_BYTES: u32 = 64 << 10;
 /// The first pause before a stream is opened again; it doubles.
@@ -87,13 +87,12 @@ fn watch(client: &mut Client<'_>, has_listened: &mut bool) -> Result<Infallible,
             };
             match opened {
                 Ok(stream) => {
-                    stray::listen(way);
                     begins();
                     heard.stream(stream, way)
                 }
                 // It has no such stream, whatever it says of changes.
                 Err(Lost::Refused(refused)) if matches!(refused.status, 400 | 404 | 405 | 406 | 501) => {
-                    stray::listen(way);
+                    listener::show(way, false);
                     heard.clock = Clock::of(client);
                     heard.clock.run(world)
                 }
@@ -193,15 +192,20 @@ impl Heard<'_> {
         let world = self.world;
         let mut events = Events::default();
         let mut open: Vec<(u64, Stray)> = Vec::new();
+        let mut shown = None;
         loop {
             self.clock.tick(world);
             let now = world.ticks_ms();
+            if way.legacy && shown.is_none_or(|shown| now - shown >= u64::from(listener::SHOW_MS)) {
+                listener::show(way, true);
+                shown = Some(now);
+            }
             for (_, stray) in open.extract_if(.., |(due, _)| *due <= now) {
                 if stray.withdraw(way) {
                     self.answer(way, &stray.id, stray::QUESTION, stray.params.as_deref());
                 }
             }
-            let step = if open.is_empty() { STEP_MS } else { stray::LOOK_MS };
+            let step = if open.is_empty() { listener::SHOW_MS } else { stray::LOOK_MS };
             let Some(bytes) = stream.read(READ_BYTES, step).map_err(Lost::Broken)? else { continue };
             if bytes.is_empty() {
                 let message = "the stream of changes ended";

@@ -57,10 +57,47 @@ export async function sources(given) {
         await upstream.stop();
       }
     }
+    await asking({ daemon, given, env });
   } catch (error) {
     fail('sources', error);
   } finally {
     await daemon.stop();
+  }
+}
+
+/** A server that asks in the middle of a call, wherever its SDK puts the question. */
+async function asking({ daemon, given, env }) {
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const file = path.join(import.meta.dirname, 'asking.mjs');
+  const upstream = await start(process.execPath, [file, given.target, String(port)], { env, ready: /listening/ });
+  const call = async (tool) => {
+    const { json } = await daemon.http('POST', `/v1/workspaces/default/tools/asking.${tool}/call`, {
+      body: { args: {} },
+    });
+    return json;
+  };
+  const answered = async (tool) => {
+    const view = await call(tool);
+    assert.equal(view.status, 'waiting_for_interaction', JSON.stringify(view));
+    const [asked] = view.interactions;
+    const body = { action: 'accept', interaction: asked.id, content: { seat: '12a' } };
+    const done = await daemon.http('POST', `/v1/workspaces/default/executions/${view.id}/resume`, { body });
+    assert.deepEqual(done.json.result, { action: 'accept', seat: '12a' }, done.text);
+  };
+  try {
+    await check('sources/asking: becomes a source', async () => {
+      const url = `http://127.0.0.1:${port}/mcp`;
+      const trust = ['--trusted', '--allow-host', `127.0.0.1:${port}`];
+      const added = await daemon.cli('sources', 'add', url, '--name', 'asking', ...trust);
+      assert.equal(added.code, 0, added.stderr);
+      assert.equal((await daemon.cli('policies', 'add', 'asking.*', 'allow')).code, 0);
+    });
+    await check('sources/asking: beside the answer, in the first call', () => answered('aside'));
+    await check('sources/asking: within the answer', () => answered('within'));
+    await check('sources/asking: beside the answer', () => answered('aside'));
+    await check('sources/asking: a ping', async () => assert.equal((await call('ping')).result, 'pong'));
+  } finally {
+    await upstream.stop();
   }
 }
 

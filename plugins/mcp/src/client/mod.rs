@@ -14,8 +14,7 @@ use serde_json::json;
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request};
 use crate::seam::{Failure, World};
-use crate::transport::stray;
-use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded};
+use crate::transport::{Answered, Ear, Lines, Lost, Noise, Old, Streamable, Wait, encoded, listener};
 
 /// Tells that the answer to a request is not waited for, or that a subscription
 /// has ended.
@@ -113,10 +112,12 @@ impl<'w> Client<'w> {
     /// not look at is sent once more, after another greeting.
     pub(crate) fn ask(&mut self, ask: &Ask<'_>) -> Result<Answered, Failed> {
         self.reach()?;
+        self.await_listener();
         let mut result = self.send(ask);
         if matches!(result, Err(Lost::SessionGone)) {
             self.forget();
             self.reach()?;
+            self.await_listener();
             result = self.send(ask);
         } else if self.recalled && is_of_other_era(self.peer.as_ref(), &result) {
             let before = self.is_modern();
@@ -127,6 +128,16 @@ impl<'w> Client<'w> {
             }
         }
         result.map_err(|lost| Failed { asked: true, lost })
+    }
+
+    /// An older server may ask on the stream that a watch listens to, which
+    /// begins when its first call does.
+    fn await_listener(&self) {
+        if let (true, Some(Way::Http(way))) = (self.shares && !self.learns, &self.way)
+            && way.legacy
+        {
+            listener::wait(way);
+        }
     }
 
     fn reach(&mut self) -> Result<(), Failed> {
@@ -145,13 +156,6 @@ impl<'w> Client<'w> {
     }
 
     fn send(&mut self, ask: &Ask<'_>) -> Result<Answered, Lost> {
-        if let Some(Way::Http(way)) = &self.way
-            && way.legacy
-            && self.shares
-            && !(self.recalled || self.learns)
-        {
-            stray::await_listener(way);
-        }
         let request = self.prepare(ask);
         let farewell = self.leave_farewell(request.id);
         let mut wait = Wait::call(self.world);

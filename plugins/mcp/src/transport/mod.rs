@@ -5,6 +5,7 @@ mod ear;
 mod events;
 mod headers;
 mod lines;
+pub(crate) mod listener;
 mod old;
 pub(crate) mod stray;
 mod streamable;

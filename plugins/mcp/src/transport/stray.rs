@@ -18,10 +18,6 @@ pub(crate) const QUESTION: &str = "elicitation/create";
 pub(crate) const PATIENCE_MS: u64 = 3_000;
 /// How often calls, and who put a question, look.
 pub(crate) const LOOK_MS: u32 = 500;
-/// How long the first call of a session waits for who listens, and how often
-/// it looks.
-const LISTEN_MS: u64 = 500;
-const LISTEN_LOOK_MS: u64 = 10;
 /// Nobody waits any more for a question of that age: who put it is gone.
 const STALE_MS: u64 = 10_000;
 /// Questions that wait at one time.
@@ -79,30 +75,6 @@ impl Stray {
             Some(waiting.remove(at))
         })
     }
-}
-
-/// Says that the stream of a session is listened to, or that there is none.
-pub(crate) fn listen(way: &Streamable<'_>) {
-    let Some(session) = way.session() else { return };
-    let key = listens(way);
-    let held = way.world.recall(&key);
-    way.world.swap(&key, held.as_deref(), Some(session.as_bytes()));
-}
-
-/// Waits until somebody listens, for a while: a server drops what it asks
-/// while nobody does. For the first call of a session, which is as young as
-/// the watch that begins beside it.
-pub(crate) fn await_listener(way: &Streamable<'_>) {
-    let Some(session) = way.session() else { return };
-    let (key, begun) = (listens(way), way.world.ticks_ms());
-    let is_listened_to = || way.world.recall(&key).is_some_and(|held| held == session.as_bytes());
-    while !is_listened_to() && way.world.ticks_ms().saturating_sub(begun) < LISTEN_MS {
-        way.world.sleep_ms(LISTEN_LOOK_MS);
-    }
-}
-
-fn listens(way: &Streamable<'_>) -> String {
-    format!("listens:{:016x}", hash(&way.url))
 }
 
 fn is_fresh(world: &dyn World, stray: &Stray) -> bool {

@@ -59,8 +59,6 @@ struct State {
     changed: Vec<String>,
     ends_at: Option<u64>,
     forgetful: bool,
-    /// Whether nobody listens to what is asked beside a call.
-    unlistened: bool,
     /// What the host says where the adapter does not return.
     farewell: Option<HttpRequest>,
     /// The last line of those that were left for a process.
@@ -106,11 +104,6 @@ impl Host {
     }
 
     /// Keeps nothing in its session.
-    pub(crate) fn unlistened(self) -> Self {
-        self.state().unlistened = true;
-        self
-    }
-
     pub(crate) fn forgetful(self) -> Self {
         self.state().forgetful = true;
         self
@@ -372,24 +365,11 @@ impl World for Host {
     }
 
     fn recall(&self, key: &str) -> Option<Vec<u8>> {
-        let state = self.state();
-        let listened = || {
-            let of_peer = |held: &Vec<u8>| {
-                let peer: Value = serde_json::from_slice(held).ok()?;
-                Some(peer["ready"]["session"].as_str()?.into())
-            };
-            (key.starts_with("listens:") && !state.unlistened)
-                .then(|| state.session.values().find_map(of_peer))
-        };
-        state.session.get(key).cloned().or_else(|| listened().flatten())
+        self.state().session.get(key).cloned()
     }
 
     fn swap(&self, key: &str, expected: Option<&[u8]>, value: Option<&[u8]>) -> bool {
         let mut state = self.state();
-        // Somebody does so all the time.
-        if key.starts_with("listens:") && !state.unlistened {
-            return true;
-        }
         if state.forgetful || state.session.get(key).map(Vec::as_slice) != expected {
             return false;
         }

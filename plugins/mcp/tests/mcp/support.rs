@@ -270,6 +270,14 @@ pub(crate) fn initialized(version: &str) -> Value {
     })
 }
 
+/// What a session keeps of a server, and under which key.
+pub(crate) fn agreed(host: &Host) -> (String, Value) {
+    host.session().into_iter().find(|(key, _)| key.starts_with("peer:")).unwrap()
+}
+
+/// What the first call of a session waits where nobody listens beside it.
+pub(crate) const UNHEARD_MS: u64 = 1_000;
+
 /// An older server with a session, and these answers to what is asked.
 pub(crate) fn legacy(mut answers: impl FnMut(&Posted) -> Said + Send + 'static) -> Host {
     let mut sessions = 0;
