@@ -21,6 +21,7 @@ mod local;
 mod main_job;
 mod mcp;
 mod mcp_client;
+mod mcp_sources;
 mod neighbours;
 mod oauth;
 mod people;
