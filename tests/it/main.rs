@@ -20,6 +20,7 @@ mod keys;
 mod local;
 mod main_job;
 mod mcp;
+mod mcp_changes;
 mod mcp_client;
 mod mcp_sources;
 mod neighbours;
