@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_store::{SourceName, ToolRow};
 use lru::LruCache;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::arguments::{self, Validator};
 use crate::problem::{Problem, ProblemKind};
@@ -36,7 +36,7 @@ pub(crate) struct Catalogue {
     tools: Mutex<LruCache<String, Arc<Tool>>>,
     /// Moves on with every change, so that what was read before one is not
     /// kept after it.
-    generation: AtomicU64,
+    generation: watch::Sender<u64>,
     search: Mutex<Option<Arc<Searchable>>>,
 }
 
@@ -59,7 +59,7 @@ impl Default for Catalogue {
     fn default() -> Self {
         Self {
             tools: Mutex::new(LruCache::new(TOOLS)),
-            generation: AtomicU64::new(0),
+            generation: watch::Sender::new(0),
             search: Mutex::default(),
         }
     }
@@ -68,23 +68,40 @@ impl Default for Catalogue {
 impl Catalogue {
     /// Forgets what was read, after a source changed.
     pub(crate) fn forget(&self) {
-        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.generation.send_modify(|generation| *generation += 1);
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).clear();
         *self.search.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
+/// Hears of changes of a workspace's catalogue, from when it was made.
+pub struct CatalogueChanges(watch::Receiver<u64>);
+
+impl CatalogueChanges {
+    /// Waits for the next change; those that came since the last are one. False
+    /// once the workspace is gone.
+    pub async fn next(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}
+
 impl Workspace {
+    /// Changes of the catalogue from now on: sources that were added, removed,
+    /// or swapped for what they are by now.
+    pub fn catalogue_changes(&self) -> CatalogueChanges {
+        CatalogueChanges(self.catalogue.generation.subscribe())
+    }
+
     /// A tool by its path.
     pub(crate) fn tool(&self, path: &str) -> Result<Arc<Tool>, Problem> {
         let known = self.catalogue.tools.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if let Some(tool) = known {
             return Ok(tool);
         }
-        let generation = self.catalogue.generation.load(Ordering::SeqCst);
+        let generation = *self.catalogue.generation.borrow();
         let tool = Arc::new(self.read_tool(path)?);
         let mut tools = self.catalogue.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if generation == self.catalogue.generation.load(Ordering::SeqCst) {
+        if generation == *self.catalogue.generation.borrow() {
             tools.put(path.to_owned(), tool.clone());
         }
         Ok(tool)

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 const UNKNOWN: &str = "unknown";
 /// Ways to sign in that an adapter may tell.
 const AUTH_HINTS: usize = 20;
-const HINT_CHARS: usize = 200;
+pub(crate) const HINT_CHARS: usize = 200;
 
 /// Something that may become a source.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -56,6 +56,10 @@ pub struct DetectionView {
     /// `streamable-http`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
+    /// The revision of the protocol that it speaks over it, where it has one
+    /// and said so: of an MCP server `2026-07-28`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// More of the adapter's.
@@ -156,6 +160,7 @@ fn detection_view(candidate: Candidate, found: &Found, notes: &[String]) -> Dete
         document_url: found.document.url.clone(),
         auth,
         transport: text("transport").map(|transport| shown(transport, HINT_CHARS)),
+        protocol: text("protocol").map(|protocol| shown(protocol, HINT_CHARS)),
         warnings: notes.iter().cloned().chain(candidate.detection.warnings).collect(),
         meta,
     }
@@ -180,6 +185,7 @@ fn unknown_view(unknown: &Unknown) -> DetectionView {
         document_url: found.document.url.clone(),
         auth: auth_hints(found),
         transport: transport(found).map(str::to_owned),
+        protocol: None,
         warnings: unknown.warnings(),
         meta: None,
     }

@@ -104,8 +104,7 @@ impl Workspace {
     }
 
     /// Indexes a source anew, with the connection that it takes for that, and
-    /// swaps in what came of it. Tools that are there are not given up for an
-    /// index that was refused.
+    /// swaps in what came of it.
     pub(crate) async fn reindex(
         &self,
         caller: &Caller,
@@ -114,6 +113,20 @@ impl Workspace {
         connection: Option<&ConnectionRow>,
         progress: ProgressSink,
     ) -> Result<SourceRefreshed, Problem> {
+        let (component, indexed) = self.index_again(&old, &found, connection, progress).await?;
+        let kept = self.keep_document(&found).await?;
+        self.swap_in(caller, old, &component, indexed, kept).await
+    }
+
+    /// What there would be to swap in. Tools that are there are not given up
+    /// for an index that was refused.
+    pub(crate) async fn index_again(
+        &self,
+        old: &SourceRow,
+        found: &Found,
+        connection: Option<&ConnectionRow>,
+        progress: ProgressSink,
+    ) -> Result<(ComponentRow, Indexed), Problem> {
         let hosts = parse_hosts(&old.allowed_hosts)?;
         let component = self.store.component(&old.adapter)?;
         let component = component.ok_or_else(|| Problem::not_found("component", &old.adapter))?;
@@ -130,13 +143,12 @@ impl Workspace {
         let mut indexed = self.index(indexing, progress).await?;
         settle_hints(&mut indexed.staged, indexed.meta.as_deref(), old.trusted);
         if old.tool_count > 0 && wants_sign_in(indexed.meta.as_deref()) {
-            return Err(sign_in_needed(&old, connection));
+            return Err(sign_in_needed(old, connection));
         }
         if let Some(connection) = connection {
             indexed.meta = Some(remember(indexed.meta.as_deref(), connection));
         }
-        let kept = self.keep_document(&found).await?;
-        self.swap_in(caller, old, &component, indexed, kept).await
+        Ok((component, indexed))
     }
 
     /// The connection that a refresh indexes with: the one that an index was

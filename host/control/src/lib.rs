@@ -77,6 +77,7 @@ pub use approvals::{Difference, InteractionView};
 pub use audit::{AuditItem, AuditPage, AuditQuery, AuditVerdict};
 pub use auth::{AuthMethodView, VariableView};
 pub use caller::{Caller, Capability, Surface};
+pub use catalogue::CatalogueChanges;
 pub use clock::{Clock, SystemClock};
 pub use commands::{CommandInput, CommandView};
 pub use components::{AddComponent, ComponentView, Grant};

@@ -18,8 +18,7 @@ use crate::components::Grant;
 use crate::document::Kept;
 use crate::invoke::Bound;
 use crate::problem::Problem;
-use crate::refresh::RefreshSource;
-use crate::sources::ProgressSink;
+use crate::sources::{ProgressSink, parse_hosts};
 use crate::workspace::Workspace;
 
 /// How long changes are gathered into one.
@@ -249,16 +248,30 @@ impl Workspace {
 
     async fn refresh_changed(&self, listened: &Listened) -> Result<(), Problem> {
         let source = self.known_source(listened.source.as_str())?;
-        let (caller, nobody): (Caller, ProgressSink) = (Caller::daemon(), Arc::new(|_| {}));
-        if source.command.is_none() {
-            let again = RefreshSource::default();
-            return self.refresh(&caller, listened.source.as_str(), again, nobody).await.map(|_| ());
-        }
-        let (component, indexed) = self.index_command(&source, listened.connection.as_ref(), nobody).await?;
-        // Programs tell more than there is: what is the same is no event.
-        if self.is_as_before(&source.name, &indexed)? {
+        let nobody: ProgressSink = Arc::new(|_| {});
+        let (component, indexed, found) = match &source.document_url {
+            Some(url) if source.command.is_none() => {
+                let found = self.find_document(Some(url), None, &parse_hosts(&source.allowed_hosts)?).await?;
+                let connection = self.index_connection(&source)?;
+                let (component, indexed) =
+                    self.index_again(&source, &found, connection.as_ref(), nobody).await?;
+                (component, indexed, Some(found))
+            }
+            _ => {
+                let connection = listened.connection.as_ref();
+                let (component, indexed) = self.index_command(&source, connection, nobody).await?;
+                (component, indexed, None)
+            }
+        };
+        // Servers tell more than there is, and a list that is stale is mostly
+        // what it was: what is the same is no event.
+        if self.is_as_before(&source, &component, &indexed)? {
             return Ok(());
         }
-        self.swap_in(&caller, source, &component, indexed, Kept::default()).await.map(|_| ())
+        let kept = match &found {
+            Some(found) => self.keep_document(found).await?,
+            None => Kept::default(),
+        };
+        self.swap_in(&Caller::daemon(), source, &component, indexed, kept).await.map(|_| ())
     }
 }

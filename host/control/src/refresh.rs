@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use executor_runtime::Indexed;
-use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged};
+use executor_store::{ComponentRow, Digest, SourceName, SourceRow, Staged, WarningRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -151,11 +151,44 @@ impl Workspace {
         Ok(digests)
     }
 
-    /// Whether an index found the tools that the source has.
-    pub(crate) fn is_as_before(&self, source: &SourceName, indexed: &Indexed) -> Result<bool, Problem> {
-        let (added, removed, changed) = compare(&self.tool_digests(source)?, &indexed.staged);
-        Ok(added.is_empty() && removed.is_empty() && changed.is_empty())
+    /// Whether an index found what the source has already: to swap it in would
+    /// change nothing. Of warnings only which there are counts: some tell how
+    /// often, which is never twice the same.
+    pub(crate) fn is_as_before(
+        &self,
+        source: &SourceRow,
+        component: &ComponentRow,
+        indexed: &Indexed,
+    ) -> Result<bool, Problem> {
+        let Staged { tools, definitions, auth_methods, warnings } = &indexed.staged;
+        let (name, store) = (&source.name, &self.store);
+        let is_alike = component.digest == source.adapter_digest
+            && indexed.version == source.version
+            && indexed.title.as_ref().is_none_or(|title| *title == source.title)
+            && indexed.meta.as_deref().unwrap_or("{}") == source.meta
+            && tools.len() as u64 == source.tool_count
+            && *auth_methods == store.auth_methods(name)?;
+        if !is_alike || which(warnings) != which(&store.warnings(name)?) {
+            return Ok(false);
+        }
+        for tool in tools {
+            if store.tool(name, &tool.name)?.as_ref() != Some(tool) {
+                return Ok(false);
+            }
+        }
+        for (definition, body) in definitions {
+            if store.definition(name, definition)?.as_ref() != Some(body) {
+                return Ok(false);
+            }
+        }
+        // Names are distinct, so one more is one that was not asked for.
+        Ok(store.definitions(name, "", definitions.len() + 1)?.len() == definitions.len())
     }
+}
+
+/// Which warnings there are.
+fn which(warnings: &[WarningRow]) -> Vec<(Option<&str>, &str)> {
+    warnings.iter().map(|warning| (warning.tool.as_deref(), warning.code.as_str())).collect()
 }
 
 /// Added, removed and changed tools.

@@ -16,6 +16,8 @@ use crate::caller::Caller;
 use crate::clock::rfc3339;
 use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
+use crate::detection::HINT_CHARS;
+use crate::discovery::shown;
 use crate::document::DocumentInput;
 use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
@@ -100,6 +102,13 @@ pub struct SourceDetail {
     pub origins: Vec<String>,
     /// Hosts whose special addresses were granted.
     pub allowed_hosts: Vec<String>,
+    /// How its calls go over the wire, where its adapter says so: `http`,
+    /// `streamable-http`, `sse`, `stdio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    /// The revision of the protocol that it speaks, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
     /// How one can sign in.
     pub auth_methods: Vec<AuthMethodView>,
     /// What was left out of it, and why.
@@ -382,10 +391,14 @@ impl Workspace {
     fn source_detail(&self, row: &SourceRow) -> Result<SourceDetail, Problem> {
         let warnings = self.store.warnings(&row.name)?.into_iter();
         let connections = self.store.connections(Some(&row.name))?.into_iter();
+        let meta: Value = serde_json::from_str(&row.meta).unwrap_or_default();
+        let told = |key: &str| meta.get(key).and_then(Value::as_str).map(|text| shown(text, HINT_CHARS));
         Ok(SourceDetail {
             source: self.source_view(row)?,
             origins: row.origins.clone(),
             allowed_hosts: row.allowed_hosts.clone(),
+            transport: told("transport"),
+            protocol: told("protocol"),
             auth_methods: self.store.auth_methods(&row.name)?.iter().map(auth_method_view).collect(),
             warnings: warnings
                 .map(|warning| WarningView {

@@ -43,6 +43,15 @@ impl Endpoint {
             Self::Stdio => None,
         }
     }
+
+    /// How its calls go over the wire, for people.
+    pub(crate) fn transport(&self, sse: bool) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http { .. } if sse => "sse",
+            Self::Http { .. } => "streamable-http",
+        }
+    }
 }
 
 #[derive(Deserialize)]

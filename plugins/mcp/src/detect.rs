@@ -1,11 +1,13 @@
 //! Whether an MCP server is behind a URL. It has no document there, so the
-//! server is asked: by at most two requests, and by none where a document is.
+//! server is asked: by at most two requests, two more where it wants a sign-in,
+//! and by none where a document is.
 
 use serde_json::{Value, json};
 
 use crate::address;
 use crate::client::{Peer, ask_discover, ask_initialize};
 use crate::config::{Endpoint, Era};
+use crate::protected::{self, Protected};
 use crate::seam::{Detection, Probe, World};
 use crate::suggest;
 use crate::transport::{Challenge, Headers, Lost};
@@ -42,11 +44,11 @@ pub fn detect(probe: &Probe, world: &dyn World) -> Option<Detection> {
     match ask_discover(world, url) {
         Ok(Some(peer)) => return Some(found(url, false, Some(Era::Modern), Some(&peer), SURE)),
         Ok(None) => {}
-        Err(lost) => return unreached(&lost, url, &headers, status, sounds),
+        Err(lost) => return unreached(world, &lost, url, &headers, status, sounds),
     }
     match ask_initialize(world, url) {
         Ok(peer) => Some(found(url, false, Some(Era::Legacy), Some(&peer), SURE)),
-        Err(lost) => unreached(&lost, url, &headers, status, sounds),
+        Err(lost) => unreached(world, &lost, url, &headers, status, sounds),
     }
 }
 
@@ -78,7 +80,14 @@ fn names_endpoint(body: &str) -> bool {
     found.iter().any(|event| event.is_endpoint())
 }
 
-fn unreached(lost: &Lost, url: &str, headers: &Headers, status: u16, sounds: bool) -> Option<Detection> {
+fn unreached(
+    world: &dyn World,
+    lost: &Lost,
+    url: &str,
+    headers: &Headers,
+    status: u16,
+    sounds: bool,
+) -> Option<Detection> {
     let refused = match lost {
         Lost::Refused(refused) if refused.status == 401 => refused.challenge.clone(),
         // The host lets nothing out here: what it fetched itself has to do.
@@ -89,12 +98,15 @@ fn unreached(lost: &Lost, url: &str, headers: &Headers, status: u16, sounds: boo
         }
         _ => return None,
     };
-    let confidence = match &refused {
-        Some(challenge) if challenge.resource_metadata.is_some() => LOCKED,
-        _ if sounds => LOCKED_BY_NAME,
-        _ => return None,
-    };
-    let mut detection = found(url, false, None, None, confidence);
+    let challenge = refused.as_ref();
+    let names_metadata = challenge.is_some_and(|challenge| challenge.resource_metadata.is_some());
+    if !names_metadata && !sounds {
+        return None;
+    }
+    let protected = Protected::find(world, url, challenge);
+    let confidence = if names_metadata || protected.is_some() { LOCKED } else { LOCKED_BY_NAME };
+    let ways = protected::ways(challenge, protected.as_ref());
+    let mut detection = found_locked(url, ways, confidence);
     detection.warnings.push(
         "the server asks for a sign-in before it says what it is: its tools show once a connection is added"
             .to_owned(),
@@ -114,15 +126,35 @@ fn keep_challenge(detection: &mut Detection, challenge: &Challenge) {
     detection.config = config.to_string();
 }
 
+/// One that does not say what it speaks before one has signed in.
+fn found_locked(url: &str, ways: Vec<Value>, confidence: u8) -> Detection {
+    let detection = found(url, false, None, None, confidence);
+    Detection { meta: Some(json!({"auth": ways}).to_string()), ..detection }
+}
+
 fn found(url: &str, sse: bool, era: Option<Era>, peer: Option<&Peer>, confidence: u8) -> Detection {
     let endpoint = Endpoint::Http { url: url.to_owned(), sse, era };
     let name = peer.and_then(|peer| peer.name.as_deref());
     let title = peer.and_then(|peer| peer.title.as_deref()).or(name);
+    let known = peer.is_some() || sse;
+    let meta = json!({
+        "title": title,
+        "transport": known.then(|| endpoint.transport(sse)),
+        "protocol": peer.map(|peer| &peer.version),
+        "auth": [],
+    });
     Detection {
         confidence,
         config: serde_json::to_string(&endpoint).unwrap_or_default(),
         suggested_name: suggest::name(name, url),
         warnings: Vec::new(),
-        meta: title.map(|title| json!({"title": title}).to_string()),
+        meta: Some(without_nulls(meta).to_string()),
     }
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
 }

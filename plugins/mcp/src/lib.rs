@@ -17,6 +17,7 @@ mod describe;
 mod detect;
 #[cfg(target_arch = "wasm32")]
 mod guest;
+mod protected;
 mod rpc;
 pub mod seam;
 mod suggest;

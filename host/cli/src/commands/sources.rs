@@ -329,6 +329,7 @@ fn render_detection(item: &Value, style: Style) -> String {
         ("document", field(item, "document_url")),
         ("auth", auth.join(", ")),
         ("transport", field(item, "transport")),
+        ("protocol", field(item, "protocol")),
     ];
     let mut rendered = table::facts(&facts, style);
     for warning in list(item, "warnings") {
@@ -398,6 +399,8 @@ fn render_detail(source: &Value, style: Style) -> String {
         ("command", program::line(&source["command"])),
         ("directory", field(&source["command"], "directory")),
         ("tools", text::count(number(source, "tool_count"))),
+        ("transport", field(source, "transport")),
+        ("protocol", field(source, "protocol")),
         ("origins", joined(source, "origins")),
         ("allowed hosts", joined(source, "allowed_hosts")),
         ("trusted", trusted.to_owned()),

@@ -7,6 +7,7 @@
 mod alone;
 mod answer;
 mod call;
+mod changes;
 mod description;
 mod direct;
 mod execute;

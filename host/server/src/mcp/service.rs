@@ -1,17 +1,21 @@
 //! The MCP server itself: what it says of itself, and which file a tool is in.
 
+use std::sync::{Mutex, PoisonError};
+
 use executor_control::Control;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
+use crate::connection::stopped;
+
 use super::call::{Call, Cancels, Refusal};
 use super::who::Asking;
-use super::{answer, direct, execute, listing, resume, search};
+use super::{answer, changes, direct, execute, listing, resume, search};
 
 /// What a client may show its model beside the tools.
 const INSTRUCTIONS: &str = "One typed catalogue of the APIs that a person has connected. Find tools with \
@@ -23,17 +27,19 @@ pub(crate) struct McpServer {
     control: Control,
     stop: watch::Receiver<bool>,
     cancels: Cancels,
+    /// Of a session.
+    telling: Mutex<Option<changes::Telling>>,
 }
 
 impl McpServer {
     pub(crate) fn new(control: Control, stop: watch::Receiver<bool>) -> Self {
-        Self { control, stop, cancels: Cancels::default() }
+        Self { control, stop, cancels: Cancels::default(), telling: Mutex::default() }
     }
 }
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
             .with_server_info(
                 Implementation::new("executor", env!("CARGO_PKG_VERSION")).with_title("executor"),
             )
@@ -69,6 +75,27 @@ impl ServerHandler for McpServer {
             Err(Refusal::Tool(problem)) => Ok(answer::problem(&problem).into()),
             Err(Refusal::Protocol(error)) => Err(error),
         }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let client = context.peer.peer_info().map(|info| info.client_info.clone());
+        let asking = Asking::behind(&self.control, &context.extensions, client.as_ref());
+        let telling = asking.ok().map(|asking| changes::tell_session(asking, context.peer));
+        *self.telling.lock().unwrap_or_else(PoisonError::into_inner) = telling;
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(changes::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let asking = Asking::of(&self.control, context.request_context())?;
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            () = changes::tell_subscription(&asking, &context) => {}
+            () = stopped(&mut stop) => {}
+        }
+        Ok(())
     }
 
     /// The client's own word that it wants no answer. A connection that is

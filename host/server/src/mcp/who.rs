@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use executor_control::{Caller, Capability, Control, Workspace};
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, Implementation, ProtocolVersion};
+use rmcp::model::{ErrorData, Extensions, Implementation, ProtocolVersion};
 use rmcp::service::RequestContext;
 
 use super::target::Target;
@@ -38,11 +38,23 @@ impl Asking {
     /// # Errors
     /// The request came past the door, which can't be.
     pub(super) fn of(control: &Control, context: &RequestContext<RoleServer>) -> Result<Self, ErrorData> {
-        let extensions = context.extensions.get::<Parts>().map(|parts| &parts.extensions);
+        Self::behind(control, &context.extensions, client_info(context).as_ref())
+    }
+
+    /// The same of whatever came by HTTP.
+    ///
+    /// # Errors
+    /// It came past the door, which can't be.
+    pub(super) fn behind(
+        control: &Control,
+        extensions: &Extensions,
+        client: Option<&Implementation>,
+    ) -> Result<Self, ErrorData> {
+        let extensions = extensions.get::<Parts>().map(|parts| &parts.extensions);
         let found =
             extensions.and_then(|found| Some((found.get::<Arc<Caller>>()?, found.get::<Arc<Target>>()?)));
         let (door, target) = found.ok_or_else(|| ErrorData::internal_error("nobody knows who asks", None))?;
-        let caller = caller(door, client_info(context).as_ref());
+        let caller = caller(door, client);
         Ok(Self { caller, target: target.clone(), control: control.clone() })
     }
 

@@ -173,7 +173,7 @@ fn locked(meta: Option<&str>, said: &str) -> String {
 /// A source that has no tools yet, and can be signed in to.
 fn locked_summary(endpoint: String) -> Summary {
     let origins: Vec<String> = address::origin(&endpoint).into_iter().collect();
-    let meta = json!({"origins": origins, "sign_in": true});
+    let meta = json!({"origins": origins, "sign_in": true, "transport": "http"});
     let title = Some(address::title(&endpoint));
     Summary {
         title,
@@ -220,7 +220,9 @@ fn summary(
         (true, None) => None,
     };
     let origins: Vec<String> = endpoint.as_deref().and_then(address::origin).into_iter().collect();
-    let meta = json!({"origins": origins, "form": form, "operations": tools, "types": schema.types.len()});
+    let meta = json!({
+        "origins": origins, "form": form, "operations": tools, "types": schema.types.len(), "transport": "http",
+    });
     Summary { title, version: None, base_url: endpoint, raw_document: true, meta: Some(meta.to_string()) }
 }
 

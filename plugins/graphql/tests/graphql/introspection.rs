@@ -196,7 +196,10 @@ fn an_endpoint_that_wants_a_credential_has_no_tools_yet() {
         let summary = catalog.summary.as_ref().unwrap();
         assert_eq!(summary.base_url.as_deref(), Some(URL));
         let meta: Value = serde_json::from_str(summary.meta.as_deref().unwrap()).unwrap();
-        assert_eq!(meta, json!({"origins": ["https://api.example.com"], "sign_in": true}));
+        assert_eq!(
+            meta,
+            json!({"origins": ["https://api.example.com"], "sign_in": true, "transport": "http"})
+        );
         assert_eq!(api.requests.len(), 1, "{body}");
     };
     let github = "This endpoint requires you to be authenticated.";

@@ -1,5 +1,6 @@
 //! Prompts and resources, reachable as tools. They read by what the protocol
-//! says of them, not by a hint.
+//! says of them, not by a hint of the server's: it is this adapter that sends
+//! `prompts/get` and `resources/read` for them and nothing else.
 
 use serde_json::{Map, Value, json};
 
@@ -50,7 +51,7 @@ pub(crate) fn prompt(listing: &Listing<'_>, name: String, endpoint: &Endpoint, a
             meta: listing.rest(&["name", "description", "arguments"]),
             ..reading()
         },
-        meta: Some(json!({"request": format!("prompts/get {}", line(&listing.name, 200))}).to_string()),
+        meta: Some(meta(&format!("prompts/get {}", line(&listing.name, 200)))),
         ..tool(name, &listing.description(), &input, &output, what, endpoint, auth)
     }
 }
@@ -91,7 +92,7 @@ pub(crate) fn resources(endpoint: &Endpoint, auth: &[Vec<String>]) -> Vec<Tool> 
     });
     let make =
         |name: &str, description: &str, input: &Value, output: &Value, what: What, request: &str| Tool {
-            meta: Some(json!({"request": request}).to_string()),
+            meta: Some(meta(request)),
             ..tool(name.to_owned(), description, input, output, what, endpoint, auth)
         };
     vec![
@@ -142,6 +143,10 @@ fn tool(
         binding: binding.to_bytes(),
         meta: None,
     }
+}
+
+fn meta(request: &str) -> String {
+    json!({"request": request, "by_protocol": true}).to_string()
 }
 
 fn reading() -> Annotations {

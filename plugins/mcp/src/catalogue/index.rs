@@ -119,6 +119,7 @@ impl Index<'_, '_> {
         }
         if let Some(peer) = peer {
             meta["protocol"] = json!(peer.version);
+            meta["transport"] = json!(self.endpoint.transport(peer.sse));
         }
         Summary {
             title: peer.and_then(|peer| peer.title.clone().or_else(|| peer.name.clone())),

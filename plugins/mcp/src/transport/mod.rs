@@ -16,7 +16,7 @@ pub(crate) use events::Events;
 pub(crate) use headers::{Challenge, Headers, encoded};
 pub(crate) use lines::{Lines, Noise};
 pub(crate) use old::Old;
-pub(crate) use streamable::Streamable;
+pub(crate) use streamable::{Streamable, body};
 pub(crate) use wait::{STEP_MS, Wait};
 
 use crate::rpc::RpcError;

@@ -328,7 +328,7 @@ impl Streamable<'_> {
 }
 
 /// What there is of a body, up to a bound. Bytes are a sign of life.
-pub(super) fn body(
+pub(crate) fn body(
     response: &mut dyn HttpResponse,
     max: usize,
     wait: &mut Wait<'_>,

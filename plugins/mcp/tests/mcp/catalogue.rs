@@ -51,7 +51,7 @@ fn tools_become_tools_and_keep_what_nobody_knows() {
     assert_eq!((summary.title.as_deref(), summary.version.as_deref()), (Some("Calculator"), Some("1.2")));
     assert_eq!(
         catalog.meta(),
-        json!({"origins": ["https://api.example"], "hints": true, "protocol": MODERN})
+        json!({"origins": ["https://api.example"], "hints": true, "protocol": MODERN, "transport": "streamable-http"})
     );
     assert!(catalog.warnings.is_empty(), "{:?}", catalog.warnings);
     // The name on the wire is the server's.

@@ -23,12 +23,17 @@ fn probe(url: &str, status: u16, media_type: &str, body: &str) -> Probe {
 fn detect(host: &Host, probe: &Probe) -> Option<Detection> {
     let found = source::detect(probe, host);
     let posted = host.posted();
-    assert!(posted.len() <= 2, "{posted:?}");
+    let locked = found.as_ref().is_some_and(|found| found.confidence < 90);
+    assert!(posted.len() <= if locked { 4 } else { 2 }, "{posted:?}");
     found
 }
 
 fn config_of(detection: &Detection) -> Value {
     serde_json::from_str(&detection.config).unwrap()
+}
+
+fn meta_of(detection: &Detection) -> Value {
+    serde_json::from_str(detection.meta.as_deref().unwrap()).unwrap()
 }
 
 fn refused() -> Probe {
@@ -40,10 +45,14 @@ fn servers_of_both_eras_are_found() {
     let found = detect(&modern(|_| panic!("it is asked once")), &refused()).unwrap();
     assert_eq!((found.confidence, found.suggested_name.as_str()), (95, "calc"));
     assert_eq!(config_of(&found), json!({"transport": "http", "url": URL, "era": "modern"}));
-    assert_eq!(found.meta.as_deref(), Some(r#"{"title":"Calculator"}"#));
+    assert_eq!(
+        meta_of(&found),
+        json!({"title": "Calculator", "transport": "streamable-http", "protocol": MODERN, "auth": []})
+    );
     let found = detect(&legacy(|_| panic!("it is asked twice")), &refused()).unwrap();
     assert_eq!((found.confidence, found.suggested_name.as_str()), (95, "old"));
     assert_eq!(config_of(&found)["era"], "legacy");
+    assert_eq!(meta_of(&found)["protocol"], LEGACY);
     for (status, media_type, body) in [
         (406, "application/json", r#"{"jsonrpc":"2.0","error":{"code":-32000}}"#),
         (200, "application/json", r#"{"jsonrpc":"2.0","id":null,"error":{}}"#),
@@ -65,6 +74,7 @@ fn the_stream_of_the_oldest_transport_is_known_by_its_first_event() {
             .unwrap();
     assert_eq!(found.confidence, 90);
     assert_eq!(config_of(&found), json!({"transport": "http", "url": URL, "sse": true, "era": "legacy"}));
+    assert_eq!(meta_of(&found), json!({"transport": "sse", "auth": []}));
 }
 
 #[test]
@@ -109,6 +119,58 @@ fn servers_that_want_a_sign_in_are_likely() {
     assert_eq!(detect(&host(), &probe("https://api.example/v2", 401, "text/plain", "")), None);
     let found = detect(&host(), &probe("https://mcp.linear.app/sse", 401, "text/plain", "")).unwrap();
     assert_eq!((found.confidence, found.suggested_name.as_str()), (45, "linear"));
+}
+
+#[test]
+fn how_to_sign_in_is_told_by_the_challenge_and_the_resource() {
+    // The metadata lie where the answers say, and nowhere else.
+    let ways = |url: &str, challenge: &'static str, place: &'static str, metadata: Value| {
+        let host = Host::serving(move |posted| match posted.verb.as_str() {
+            "GET" if posted.url == place => Said::json(200, &metadata),
+            "GET" => Said::text(404, "text/plain", ""),
+            _ => Said::text(401, "text/plain", "").with("www-authenticate", challenge),
+        });
+        let found = source::detect(&probe(url, 401, "text/plain", ""), &host).unwrap();
+        let asked: Vec<String> = host
+            .posted()
+            .into_iter()
+            .filter(|posted| posted.verb == "GET")
+            .map(|posted| posted.url)
+            .collect();
+        (found.confidence, meta_of(&found)["auth"].clone(), asked)
+    };
+    let bearer = json!({"kind": "http-bearer", "label": "Bearer token"});
+    let oauth = |label: &str| json!([{"kind": "oauth2", "label": label}, bearer]);
+    let inserted = "https://api.example/.well-known/oauth-protected-resource/mcp";
+    let root = "https://api.example/.well-known/oauth-protected-resource";
+    let servers = || json!({"authorization_servers": ["https://login.example\u{1b}[2J"], "scopes_supported": ["a", "b"]});
+    assert_eq!(
+        ways(URL, r#"Bearer scope="x""#, inserted, servers()),
+        (60, oauth("Sign in (OAuth) at https://login.example[2J, for x"), vec![inserted.to_owned()])
+    );
+    assert_eq!(
+        ways(URL, "Bearer", root, servers()),
+        (
+            60,
+            oauth("Sign in (OAuth) at https://login.example[2J, for a b"),
+            vec![inserted.to_owned(), root.to_owned()]
+        )
+    );
+    // One that names other places is not followed there, and is believed.
+    let (confidence, told, asked) = ways(
+        URL,
+        r#"Bearer resource_metadata="https://evil.example/m""#,
+        "https://evil.example/m",
+        servers(),
+    );
+    assert_eq!((confidence, told, asked.len()), (60, oauth("Sign in (OAuth)"), 0));
+    // What is no metadata tells nothing.
+    for garbage in
+        [json!({}), json!([1]), json!({"authorization_servers": "x"}), json!({"authorization_servers": []})]
+    {
+        assert_eq!(ways(URL, "Bearer", root, garbage).1, json!([bearer]));
+    }
+    assert_eq!(ways(URL, "Bearer", "https://api.example/none", json!({})).0, 45);
 }
 
 #[test]

@@ -137,7 +137,10 @@ fn summary(model: &Model<'_>, edition: &Edition, tools: usize, origins: &[String
         base_url: base::default(&model.servers, model.settings).ok(),
         raw_document: true,
         meta: Some(
-            json!({"origins": origins, "specification": edition.text, "operations": tools}).to_string(),
+            json!({
+                "origins": origins, "specification": edition.text, "operations": tools, "transport": "http",
+            })
+            .to_string(),
         ),
     }
 }

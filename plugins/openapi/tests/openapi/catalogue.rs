@@ -79,7 +79,7 @@ fn a_tool_has_all_that_a_caller_needs() {
     );
     assert_eq!(
         catalog.summary_meta(),
-        json!({"origins": ["https://api.github.com"], "specification": "3.0.3", "operations": 1})
+        json!({"origins": ["https://api.github.com"], "specification": "3.0.3", "operations": 1, "transport": "http"})
     );
 }
 
