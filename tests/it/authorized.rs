@@ -231,3 +231,33 @@ async fn what_was_granted_is_shown_and_what_was_not_is_told() {
     daemon.run(&["connections", "remove", "api"]).ok();
     assert_eq!(emulator.ledger.matching("POST", "/revoke").len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_set_on_a_source_changes_and_its_connections_stay() {
+    let scheme = json!({ "type": "apiKey", "in": "header", "name": "X-Key" });
+    let (daemon, here, there) =
+        (Daemon::start(), Keyed::start(scheme.clone()).await, Keyed::start(scheme.clone()).await);
+    let file = daemon.home().join("keyed.json");
+    std::fs::write(&file, keyed("/", &scheme).to_string()).unwrap();
+    let (here, there) = (here.upstream, there.upstream);
+    let host = |upstream: &plain::Upstream| upstream.origin().trim_start_matches("http://").to_owned();
+    let (base, add) = (format!("base_url={}", here.origin()), ["sources", "add", file.to_str().unwrap()]);
+    let said = daemon.run(&[&add[..], &["--name", "api", "--set", "bas_url=x"]].concat()).fails(1);
+    assert!(said.contains("have no setting \"bas_url\"") && said.contains("base_url"), "{said}");
+    daemon.run(&[&add[..], &["--name", "api", "--set", &base, "--allow-host", &host(&here)]].concat()).ok();
+    daemon.run(&["connections", "add", "api", "--from", "token=env:GITHUB_TOKEN"]).ok();
+    call(&daemon, "api.things.list", &json!({})).ok();
+    let base = format!("base_url={}", there.origin());
+    let set = daemon.run(&["sources", "set", "api", "--set", &base, "--allow-host", &host(&there)]);
+    assert!(set.stderr.contains(&format!("default stays pinned to {}", here.origin())), "{set:?}");
+    set.ok();
+    // It goes there, and without the key that was given for elsewhere.
+    call(&daemon, "api.things.list", &json!({})).ok();
+    assert_eq!(there.ledger.matching("GET", "/things")[0].header("x-key"), None);
+    let shown = daemon.run(&["sources", "show", "api", "--json"]).json();
+    assert_eq!(shown["origins"], json!([there.origin()]), "{shown}");
+    let said = daemon.run(&["sources", "set", "api", "--set", "nothing=1"]).fails(1);
+    assert!(said.contains("have no setting"), "{said}");
+    daemon.run(&["sources", "set", "api"]).fails(2);
+    daemon.run(&["sources", "set", "api", "--trusted"]).ok();
+}

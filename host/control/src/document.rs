@@ -203,8 +203,12 @@ impl Workspace {
             let problem = Problem::from(error);
             match problem.code.as_str() {
                 "denied-address" => {
-                    let message =
-                        problem.message.split(": add the source").next().unwrap_or_default().to_owned();
+                    let message = problem
+                        .message
+                        .split(": `executor sources set")
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned();
                     let host =
                         Origin::of(url).map(|origin| origin.host_port().to_string()).unwrap_or_default();
                     Problem { message, ..problem }

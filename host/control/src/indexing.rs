@@ -206,7 +206,7 @@ impl Workspace {
         if wants_sign_in(Some(&row.meta)) { Err(sign_in_needed(&row, Some(&connection))) } else { Ok(()) }
     }
 
-    fn stored_document(&self, row: &SourceRow) -> Result<Found, Problem> {
+    pub(crate) fn stored_document(&self, row: &SourceRow) -> Result<Found, Problem> {
         let read = |file: Option<String>| self.source_document(row.name.as_str(), &DocumentQuery { file });
         let (media_type, bytes) = read(None)?;
         let several = row.files.split_first().map(|((own, _), others)| {

@@ -62,6 +62,7 @@ mod session;
 mod sessions;
 mod settings;
 mod signature;
+mod source_settings;
 mod sources;
 mod tokens;
 mod tool_error;

@@ -12,6 +12,7 @@ use crate::caller::Caller;
 use crate::document::{DocumentInput, Kept};
 use crate::problem::{Problem, ProblemKind};
 use crate::reviews::UnreviewedTool;
+use crate::source_settings::SourceSettings;
 use crate::sources::{ProgressSink, SourceView, named_origins, parse_hosts};
 use crate::workspace::Workspace;
 
@@ -26,6 +27,9 @@ pub struct RefreshSource {
     /// asked for again.
     #[serde(default)]
     pub document: Option<DocumentInput>,
+    /// What to change of the source before.
+    #[serde(default)]
+    pub change: SourceSettings,
 }
 
 /// A source that was indexed anew.
@@ -76,6 +80,28 @@ impl Workspace {
         progress: ProgressSink,
     ) -> Result<SourceRefreshed, Problem> {
         let old = self.known_source(name)?;
+        if request.change.is_empty() {
+            return self.refresh_as(caller, old, request, progress).await;
+        }
+        let changed = self.changed_source(old, &request.change).await?;
+        let what = json!({
+            "source": name, "settings": request.change.settings.keys().collect::<Vec<_>>(),
+            "origins": changed.origins, "allowed_hosts": changed.allowed_hosts, "trusted": changed.trusted,
+        });
+        let refreshed = self.refresh_as(caller, changed, request, progress).await?;
+        self.record(caller, "source.set", what).await?;
+        Ok(refreshed)
+    }
+
+    /// Makes a source anew as `old` says.
+    async fn refresh_as(
+        &self,
+        caller: &Caller,
+        old: SourceRow,
+        request: RefreshSource,
+        progress: ProgressSink,
+    ) -> Result<SourceRefreshed, Problem> {
+        let name = old.name.clone();
         let from_file = old.command.is_none() && old.document_url.is_none();
         if request.document.is_some() && !from_file {
             return Err(Problem::invalid(format!("{name} was not made from a file, so it takes none"))
@@ -89,6 +115,7 @@ impl Workspace {
         let found = match (&old.document_url, &request.document) {
             (Some(url), _) => self.find_document(Some(url), None, &parse_hosts(&old.allowed_hosts)?).await?,
             (None, Some(document)) => self.find_document(None, Some(document), &[]).await?,
+            (None, None) if !request.change.is_empty() => self.stored_document(&old)?,
             (None, None) => {
                 let message = format!("{name} was made from a file, and where that lies is not known");
                 return Err(Problem::new(ProblemKind::Conflict, "no-document-url", message).hint(format!(
@@ -98,6 +125,14 @@ impl Workspace {
         };
         let connection = self.index_connection(&old)?;
         self.reindex(caller, old, found, connection.as_ref(), progress).await
+    }
+
+    /// A source as a person wants it by now.
+    async fn changed_source(&self, old: SourceRow, change: &SourceSettings) -> Result<SourceRow, Problem> {
+        let component = self.store.component(&old.adapter)?;
+        let component = component.ok_or_else(|| Problem::not_found("adapter", &old.adapter))?;
+        self.check_settings(&component, &change.settings).await?;
+        change.applied(old)
     }
 
     /// Puts what an index found in the place of what a source had, as a whole.
@@ -205,7 +240,7 @@ fn compare(before: &BTreeMap<String, Digest>, staged: &Staged) -> (Vec<String>, 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -244,12 +279,12 @@ mod tests {
         Staged { tools: tools.iter().map(|name| tool(name)).collect(), ..Staged::default() }
     }
 
-    fn source(component: &ComponentRow) -> SourceRow {
+    pub(crate) fn source_row() -> SourceRow {
         SourceRow {
             name: SourceName::parse("shop").unwrap(),
             kind: "openapi".into(),
-            adapter: component.name.clone(),
-            adapter_digest: component.digest,
+            adapter: "openapi".into(),
+            adapter_digest: Digest::of(b"adapter"),
             title: "Shop".into(),
             version: None,
             config: "{}".into(),
@@ -268,6 +303,10 @@ mod tests {
             created_ms: 1,
             refreshed_ms: 1,
         }
+    }
+
+    fn source(component: &ComponentRow) -> SourceRow {
+        SourceRow { adapter: component.name.clone(), adapter_digest: component.digest, ..source_row() }
     }
 
     #[tokio::test]

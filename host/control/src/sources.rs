@@ -23,6 +23,7 @@ use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
+use crate::source_settings::{base_origin, parse_origin};
 use crate::trust::settle_hints;
 use crate::workspace::Workspace;
 
@@ -231,6 +232,7 @@ impl Workspace {
             Some(name) => self.free_name(name)?,
             None => self.name_for(&candidate.detection.suggested_name)?,
         };
+        self.check_settings(&candidate.component, &request.settings).await?;
         let settings = Value::Object(request.settings.clone()).to_string();
         let indexing = Indexing {
             component: &candidate.component,
@@ -439,20 +441,13 @@ pub(crate) fn report(progress: &ProgressSink, done: u64, total: Option<u64>, wha
 /// The origins that a source's requests may go to: those that the person
 /// named, else those of the document.
 fn origins(request: &AddSource, indexed: &Indexed) -> Result<Vec<String>, Problem> {
-    let parse = |text: &str| {
-        Origin::parse(text)
-            .map(|origin| origin.to_string())
-            .map_err(|error| Problem::invalid(error.to_string()))
-    };
     let mut origins = BTreeSet::new();
-    match request.settings.get("base_url").and_then(Value::as_str) {
-        Some(base) => {
-            origins.insert(parse(base)?);
-        }
+    match base_origin(&request.settings)? {
+        Some(base) => drop(origins.insert(base)),
         None => origins.extend(named_origins(indexed)),
     }
     for origin in &request.allow_origins {
-        origins.insert(parse(origin)?);
+        origins.insert(parse_origin(origin)?);
     }
     Ok(origins.into_iter().collect())
 }

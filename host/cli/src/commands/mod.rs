@@ -21,6 +21,7 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod secrets;
 pub(crate) mod serve;
+mod source_set;
 pub(crate) mod sources;
 pub(crate) mod status;
 pub(crate) mod tokens;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::source_set::{self, SetSourceArguments};
 use crate::api::{Answer, Api};
 use crate::context::Context;
 use crate::documents::{self, input_body};
@@ -37,6 +38,8 @@ pub(crate) enum Action {
     },
     /// Read a source's document again and swap in its tools
     Refresh(RefreshArguments),
+    /// Change a source's settings and what it may reach; its connections stay
+    Set(SetSourceArguments),
     /// Show the writes that a refresh brought, and say that you have seen them
     ///
     /// Until then each of them asks a person, whatever a rule allows.
@@ -134,6 +137,7 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Action::Refresh(arguments) => refresh(context, &arguments),
+        Action::Set(arguments) => source_set::run(context, &arguments),
         Action::Review(arguments) => reviews::review(context, &arguments.name, arguments.yes),
         Action::Remove { names } => {
             for name in &names {
@@ -204,7 +208,7 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
 }
 
 /// Runs `work` with a bar on the terminal, where there is one.
-fn with_bar(
+pub(crate) fn with_bar(
     context: &Context,
     work: impl FnOnce(&mut dyn FnMut(&Value)) -> Result<Answer, Failure>,
 ) -> Result<Answer, Failure> {

@@ -75,7 +75,7 @@ impl Servers<'_> {
                 answer::shown(text)
             );
             return Err(unusable(what).hint(format!(
-                "where you mean a server of your own there, add the source with --allow-host {}",
+                "where you mean a server of your own there: `executor sources set NAME --allow-host {}`",
                 origin.host_port()
             )));
         }
@@ -244,9 +244,9 @@ fn basic_header(id: &str, secret: &str) -> Secret {
 fn unreachable(url: &Url, error: EgressError) -> Problem {
     let host = Origin::of(url).map(|origin| origin.host_port().to_string()).unwrap_or_default();
     if error.code == "denied-address" {
-        let message = error.message.split(": add the source").next().unwrap_or_default().to_owned();
+        let message = error.message.split(": `executor sources set").next().unwrap_or_default().to_owned();
         return Problem::new(ProblemKind::Denied, "denied-address", message)
-            .hint(format!("if you mean that host, add the source with --allow-host {host}"));
+            .hint(format!("if you mean that host: `executor sources set NAME --allow-host {host}`"));
     }
     Problem::new(
         ProblemKind::Upstream,

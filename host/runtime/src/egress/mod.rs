@@ -490,7 +490,7 @@ fn request_error(method: &Method, error: &hyper_util::client::legacy::Error) -> 
             Some(special @ ConnectError::Special { host, .. }) => {
                 return EgressError::new(
                     "denied-address",
-                    format!("{special}: add the source with --allow-host {host} to allow it"),
+                    format!("{special}: `executor sources set NAME --allow-host {host}` allows it"),
                 );
             }
             Some(other) => return EgressError::retryable("connect-failed", other.to_string()),

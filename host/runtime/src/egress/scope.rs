@@ -148,7 +148,7 @@ impl Scope {
             return Err(EgressError::new(
                 "denied-origin",
                 format!(
-                    "{origin} is not an origin of this source (it has: {}); `executor sources add … --allow-origin {origin}` would allow it",
+                    "{origin} is not an origin of this source (it has: {}); `executor sources set NAME --allow-origin {origin}` would allow it",
                     if known.is_empty() { "none".into() } else { known.join(", ") }
                 ),
             ));
@@ -196,7 +196,7 @@ impl Scope {
         Err(EgressError::new(
             "denied-origin",
             format!(
-                "{origin} is not https, so that a credential would travel in the open; `executor sources add … --allow-host {host}` would allow it"
+                "{origin} is not https, so that a credential would travel in the open; `executor sources set NAME --allow-host {host}` would allow it"
             ),
         ))
     }

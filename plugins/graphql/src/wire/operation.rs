@@ -43,7 +43,7 @@ pub(crate) fn prepare<H: Http>(
     let endpoint = settings.endpoint.clone().or_else(|| binding.endpoint.clone()).ok_or_else(|| {
         Failure::new(
             "settings-invalid",
-            "the source was made from a schema that does not say where its API is: add it again with the setting base_url, the URL of the GraphQL endpoint",
+            "the source was made from a schema that does not say where its API is: `executor sources set NAME --set base_url=…` says it, the URL of the GraphQL endpoint",
         )
     })?;
     let mut given: Map<String, Value> = serde_json::from_str(arguments)

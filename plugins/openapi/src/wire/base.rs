@@ -73,7 +73,7 @@ pub(crate) fn choose(servers: &[Server], settings: &Settings, choice: &Choice) -
     let server = server.ok_or_else(|| {
         Failure::new(
             "settings-invalid",
-            "the document names no server with an absolute URL: set `base_url` on the source",
+            "the document names no server with an absolute URL: `executor sources set NAME --set base_url=…` gives one",
         )
     })?;
     let mut url = server.template.clone();
@@ -89,7 +89,7 @@ pub(crate) fn choose(servers: &[Server], settings: &Settings, choice: &Choice) -
     address::as_base(&url).map_err(|fault| {
         Failure::new(
             "settings-invalid",
-            format!("{fault}: set `base_url` or `server_variables` on the source"),
+            format!("{fault}: `executor sources set NAME --set base_url=…` or `--set server_variables.VARIABLE=…` mends it"),
         )
     })
 }
