@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::catalogue::list;
-use crate::client::{Ask, CANCELLED, Client, Failed, Offers, Way, cancelled, failure};
+use crate::client::{Ask, CANCELLED, Client, Failed, Offers, Peer, Way, cancelled, failure};
 use crate::config::{self, Era};
 use crate::rpc::{self, Message, Params};
 use crate::seam::{Failure, HttpResponse, World};
@@ -94,6 +94,12 @@ fn watch(client: &mut Client<'_>, has_listened: &mut bool) -> Result<Infallible,
                 Err(Lost::Refused(refused)) if matches!(refused.status, 400 | 404 | 405 | 406 | 501) => {
                     listener::show(way, false);
                     heard.clock = Clock::of(client);
+                    let session = |peer: Option<&Peer>| peer.and_then(|peer| peer.session.clone());
+                    if session(client.peer()) != session(peer.as_ref()) {
+                        // It knew the session no more, and was greeted anew meanwhile.
+                        let message = "the session ended, and there is another";
+                        return Err(Lost::Broken(Failure::passing("connection-lost", message)));
+                    }
                     heard.clock.run(world)
                 }
                 Err(lost) => Err(lost),

@@ -134,6 +134,16 @@ fn a_session_that_ended_is_made_anew() {
     .ending_at(50_000);
     assert!(watch(&host, &config(URL)).is_none());
     assert_eq!(host.changes(), ["tools"]);
+    // Many a server says 400 to a GET of a session that it does not know.
+    let host = legacy(|posted| match (posted.method(), posted.header("mcp-session-id")) {
+        ("GET", Some("s1")) => Said::text(400, "text/plain", "Invalid or missing session ID"),
+        (_, Some("s1")) => posted.error(404, -32_001, "Session not found"),
+        ("tools/list", _) => posted.result(json!({"tools": []})),
+        _ => Said::events(vec![event(&told("tools/list_changed")), Piece::Silence(100_000)]),
+    })
+    .ending_at(50_000);
+    assert!(watch(&host, &config(URL)).is_none());
+    assert_eq!(host.changes(), ["tools"]);
 }
 
 #[test]
