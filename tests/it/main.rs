@@ -15,6 +15,7 @@ mod gate;
 mod graphql;
 mod http;
 mod identity;
+mod keyring;
 mod keys;
 mod local;
 mod main_job;
