@@ -10,6 +10,8 @@ binaries=$1
 document=$2/octokit-openapi/generated/api.github.com.json
 here=$(cd "$(dirname "$0")" && pwd)
 export EXECUTOR_PORT=auto
+# Nothing of the demonstration goes into the keyring of whoever runs it.
+export DBUS_SESSION_BUS_ADDRESS=disabled:
 home=$(mktemp -d "${TMPDIR:-/tmp}/executor-demo.XXXXXX")
 token=demo-$RANDOM$RANDOM$RANDOM
 executor() { "$binaries/executor" --home "$home" --no-progress "$@"; }

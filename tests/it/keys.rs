@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::daemon::{Daemon, TOKEN, emulator};
 
 /// Gives a code by stdin; how the command ended, and what it said.
-fn import(daemon: &Daemon, code: &str) -> (Option<i32>, String) {
+pub(crate) fn import(daemon: &Daemon, code: &str) -> (Option<i32>, String) {
     let mut command = daemon.command(&["secrets", "import-key", "-"]);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(code.as_bytes()).unwrap();

@@ -17,6 +17,7 @@ mod given_up;
 mod graphql;
 mod http;
 mod identity;
+mod keyring;
 mod keys;
 mod local;
 mod main_job;

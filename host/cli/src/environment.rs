@@ -1,9 +1,10 @@
 //! The process's environment: the only place that reads it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use executor_store::Keyring;
 use executor_telemetry::otlp::Variables;
 
 /// What the environment says, taken once.
@@ -45,6 +46,9 @@ pub(crate) struct Environment {
     pub(crate) columns: Option<usize>,
     /// `OTEL_…`: whether spans go to a collector, and to which.
     pub(crate) otel: Variables,
+    /// The user's keyring, by `DBUS_SESSION_BUS_ADDRESS` or the sockets in its
+    /// place.
+    pub(crate) keyring: Keyring,
     /// What local programs have of it.
     pub(crate) programs: Vec<(OsString, OsString)>,
 }
@@ -72,6 +76,7 @@ impl Environment {
             dumb_terminal: is("TERM", |value| value == "dumb"),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             otel: otel(&text),
+            keyring: keyring(text("DBUS_SESSION_BUS_ADDRESS"), path("XDG_RUNTIME_DIR")),
             programs: programs(std::env::vars_os()),
         }
     }
@@ -125,6 +130,41 @@ fn programs(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, O
     }
     kept.push(("TERM".into(), "dumb".into()));
     kept
+}
+
+/// The keyring of the session whose bus the environment names. A program that
+/// an MCP client starts has neither variable: the user's bus is then where
+/// systemd puts it, and is asked for a key that is known to be there alone.
+fn keyring(address: Option<String>, runtime_directory: Option<PathBuf>) -> Keyring {
+    let socket = |directory: &Path| {
+        let bus = directory.join("bus");
+        bus.exists().then(|| bus_address(&bus))?
+    };
+    let session = match (address, &runtime_directory) {
+        (Some(address), _) => Some(address),
+        (None, Some(directory)) => socket(directory),
+        (None, None) => {
+            let user = rustix::process::geteuid().as_raw();
+            let usual = socket(Path::new(&format!("/run/user/{user}")));
+            return Keyring::of(None, usual.as_deref());
+        }
+    };
+    Keyring::of(session.as_deref(), None)
+}
+
+/// A socket as D-Bus writes addresses: bytes that are not letters, digits or
+/// a few marks are escaped (D-Bus specification, "Server Addresses").
+fn bus_address(socket: &Path) -> Option<String> {
+    let mut address = "unix:path=".to_owned();
+    for byte in socket.to_str()?.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'/' | b'\\' | b'.' | b'*' => {
+                address.push(char::from(byte));
+            }
+            _ => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    Some(address)
 }
 
 /// Where the home is in the user's.
@@ -200,5 +240,11 @@ mod tests {
         check(&environment, None, "/env");
         check(&environment, Some("/flag"), "/flag");
         assert!(Environment::default().home_directory(None).is_err());
+    }
+
+    #[test]
+    fn a_socket_becomes_an_address() {
+        let address = bus_address(Path::new("/run/user/1000/a b;c,d%/bus"));
+        assert_eq!(address.as_deref(), Some("unix:path=/run/user/1000/a%20b%3bc%2cd%25/bus"));
     }
 }

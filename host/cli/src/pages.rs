@@ -100,6 +100,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "invalid-request"
     "invitation-spent"
     "key-missing"
+    "keyring-unavailable"
     "last-owner"
     "lines-lost"
     "list-incomplete"

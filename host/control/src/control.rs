@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use executor_runtime::{Launch, Runtime};
 use executor_store::{
-    Cache, FIRST_ORGANIZATION, Home, HomeError, Installation, OrganizationName, WorkspaceName, WorkspaceRow,
-    observe_commits,
+    Cache, FIRST_ORGANIZATION, Home, HomeError, Installation, Keyring, OrganizationName, WorkspaceName,
+    WorkspaceRow, observe_commits,
 };
 use executor_telemetry::metrics::metrics;
 use futures::future::join_all;
@@ -46,6 +46,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// How sources that are local programs are run; none: they are not.
     pub programs: Option<Launch>,
+    /// The user's keyring, where a key of secrets may be.
+    pub keyring: Keyring,
 }
 
 /// What the parts of the control plane share.
@@ -171,7 +173,8 @@ impl Control {
         observe_commits(|commit| metrics().store.committed(commit.synced, commit.changes, commit.took));
         let home = Home::open(&options.home).map_err(home_problem)?;
         let now_ms = options.clock.now_ms();
-        let installation = Installation::open(&home, now_ms)?;
+        let keyring = options.keyring.used(options.config.secrets.keyring);
+        let installation = Installation::open(&home, &keyring, now_ms)?;
         let tokens = Tokens::load(installation.tokens()?)?;
         let sessions = Sessions::load(installation.sessions()?);
         let members = Members::load(installation.memberships()?)?;

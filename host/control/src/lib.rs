@@ -113,7 +113,9 @@ pub use resume::{Resume, ResumeAction};
 pub use reviews::{Novelty, ReviewTools, SeenTool, ToolsReviewed, UnreviewedTool};
 pub use roles::Role;
 pub use sessions::{SessionView, SignIn, SignedIn};
-pub use settings::{LimitSettings, LogSettings, SettingView, Settings, StorageSettings};
+pub use settings::{
+    LimitSettings, LogSettings, SecretSettings, SettingValue, SettingView, Settings, StorageSettings,
+};
 pub use sources::{
     AddSource, ProgressSink, ProgressView, SourceAdded, SourceDetail, SourceView, WarningView,
 };

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use executor_runtime::{AdapterError, CallError, EgressError, FaultKind, LoadError};
-use executor_store::StoreError;
+use executor_store::{KeyringError, StoreError};
 use serde_json::Value;
 
 /// Characters of a name that is told back to whoever asked for it.
@@ -98,6 +98,17 @@ impl From<StoreError> for Problem {
             StoreError::WrongKey { .. } => Self::new(ProblemKind::Unavailable, "key-missing", message).hint(
                 "`executor secrets import-key` restores it from the recovery code that `export-key` printed",
             ),
+            StoreError::KeyringUnavailable { why } => {
+                let hint = format!(
+                    "{}; elsewhere, `executor secrets import-key` puts the key into a file, from its recovery code",
+                    remedy(&why)
+                );
+                Self::new(ProblemKind::Unavailable, "keyring-unavailable", message).hint(hint)
+            }
+            StoreError::KeyringRefused { why } => {
+                let hint = format!("{}; with secrets.keyring = \"off\" it goes into a file", remedy(&why));
+                Self::new(ProblemKind::Unavailable, "keyring-unavailable", message).hint(hint)
+            }
             StoreError::Conflict { .. } => Self::new(ProblemKind::Conflict, "conflict", message),
             StoreError::TooLarge { .. } => Self::new(ProblemKind::Unprocessable, "too-large", message),
             StoreError::NotFound { .. } => Self::new(ProblemKind::NotFound, "not-found", message),
@@ -105,6 +116,21 @@ impl From<StoreError> for Problem {
                 tracing::error!(error = %chain(&error), "storage failed");
                 Self::internal(message)
             }
+        }
+    }
+}
+
+/// What gets at a keyring.
+fn remedy(why: &KeyringError) -> &'static str {
+    match why {
+        KeyringError::Locked => "unlock the keyring: sign in to the desktop, or open its password manager",
+        KeyringError::NoBus | KeyringError::Bus(_) | KeyringError::Foreign(_) => {
+            "start the daemon within your own desktop session"
+        }
+        KeyringError::NoService => "start the program that keeps your passwords",
+        KeyringError::NoCollection => "make a default keyring in your password manager",
+        KeyringError::Silent(_) | KeyringError::Forgetful | KeyringError::Refused(_) => {
+            "see what your password manager says"
         }
     }
 }

@@ -245,7 +245,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use executor_runtime::Usage;
-    use executor_store::ToolRow;
+    use executor_store::{Keyring, ToolRow};
 
     use super::*;
     use crate::audit::AuditQuery;
@@ -318,6 +318,7 @@ pub(crate) mod tests {
             config: Settings::default(),
             clock: Arc::new(SystemClock),
             programs: None,
+            keyring: Keyring::default(),
         };
         let control = Control::open(options).await.unwrap();
         let workspace = control.any_workspace("default").unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use executor_runtime::limits::{FUEL_PER_SECOND, Limits};
+use executor_store::KeyringUse;
 use executor_telemetry::logs::Bounds;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -31,6 +32,17 @@ pub struct Settings {
     pub approvals: ApprovalSettings,
     /// The daemon's own log.
     pub logs: LogSettings,
+    /// The key of the secrets.
+    pub secrets: SecretSettings,
+}
+
+/// `[secrets]`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecretSettings {
+    /// Whether the first start of a home puts the key into the system's
+    /// keyring.
+    pub keyring: KeyringUse,
 }
 
 /// `[logs]`
@@ -132,14 +144,24 @@ pub struct SettingView {
     /// `limits.execute_memory_mib`
     pub key: String,
     /// Its value.
-    pub value: u64,
+    pub value: SettingValue,
     /// `default` or `config.toml`.
     pub source: &'static str,
     /// What it is where nothing is said.
-    pub default: u64,
+    pub default: SettingValue,
 }
 
-/// One setting: its name, its value and its bounds.
+/// The value of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum SettingValue {
+    /// A count, or an amount of the unit that the key ends with.
+    Number(u64),
+    /// One of some words.
+    Word(&'static str),
+}
+
+/// One setting that is a number: its name, its value and its bounds.
 struct Field {
     key: &'static str,
     get: fn(&Settings) -> u64,
@@ -151,7 +173,23 @@ const fn field(key: &'static str, get: fn(&Settings) -> u64, least: u64, most: u
     Field { key, get, least, most }
 }
 
-/// Every setting there is.
+/// One setting that is one of some words.
+struct Words {
+    key: &'static str,
+    get: fn(&Settings) -> &'static str,
+}
+
+/// Every setting that is one of some words.
+const WORDS: &[Words] = &[Words {
+    key: "secrets.keyring",
+    get: |all| match all.secrets.keyring {
+        KeyringUse::Auto => "auto",
+        KeyringUse::On => "on",
+        KeyringUse::Off => "off",
+    },
+}];
+
+/// Every setting that is a number.
 const FIELDS: &[Field] = &[
     field("limits.execute_memory_mib", |all| all.limits.execute_memory_mib, 4, EXECUTE_MEMORY_MIB_MAX),
     field("limits.execute_wall_seconds", |all| all.limits.execute_wall_seconds, 1, 24 * 3600),
@@ -194,16 +232,19 @@ impl Settings {
     /// Every setting and where its value is from.
     pub fn views(&self) -> Vec<SettingView> {
         let default = Self::default();
-        let view = |field: &Field| {
-            let (value, default) = ((field.get)(self), (field.get)(&default));
-            SettingView {
-                key: field.key.to_owned(),
-                value,
-                source: if value == default { "default" } else { "config.toml" },
-                default,
-            }
+        let view = |key: &str, value: SettingValue, default: SettingValue| SettingView {
+            key: key.to_owned(),
+            value,
+            source: if value == default { "default" } else { "config.toml" },
+            default,
         };
-        FIELDS.iter().map(view).collect()
+        let numbers = FIELDS.iter().map(|Field { key, get, .. }| {
+            view(key, SettingValue::Number(get(self)), SettingValue::Number(get(&default)))
+        });
+        let words = WORDS.iter().map(|Words { key, get }| {
+            view(key, SettingValue::Word(get(self)), SettingValue::Word(get(&default)))
+        });
+        numbers.chain(words).collect()
     }
 
     pub(crate) fn execute_limits(&self) -> Limits {
@@ -265,6 +306,10 @@ mod tests {
             ("limits = 3", "invalid type"),
             ("[storage", "config.toml:"),
             ("[logs]\nfiles = 0", "logs.files is 0; it must be between 1 and 100"),
+            (
+                "[secrets]\nkeyring = \"maybe\"",
+                "unknown variant `maybe`, expected one of `auto`, `on`, `off`",
+            ),
         ] {
             let problem = Settings::parse(text).expect_err("invalid");
             assert!(problem.message.contains(expect), "{}", problem.message);
@@ -276,7 +321,12 @@ mod tests {
         let settings = Settings::parse("[limits]\nexecute_wall_seconds = 10").expect("valid");
         let views = settings.views();
         let wall = views.iter().find(|view| view.key == "limits.execute_wall_seconds").expect("listed");
-        assert_eq!((wall.value, wall.source, wall.default), (10, "config.toml", 300));
+        let (value, default) = (SettingValue::Number(10), SettingValue::Number(300));
+        assert_eq!((wall.value, wall.source, wall.default), (value, "config.toml", default));
         assert!(views.iter().filter(|view| view.source == "default").count() == views.len() - 1);
+        let views = Settings::parse("[secrets]\nkeyring = \"off\"").expect("valid").views();
+        let keyring = views.iter().find(|view| view.key == "secrets.keyring").expect("listed");
+        let (value, default) = (SettingValue::Word("off"), SettingValue::Word("auto"));
+        assert_eq!((keyring.value, keyring.source, keyring.default), (value, "config.toml", default));
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use executor_store::{
-    Change, Digest, ExecutionId, ExecutionRow, Executions, Home, Installation, SourceName, SourceRow, Staged,
-    ToolRow, Workspace, WorkspaceName,
+    Change, Digest, ExecutionId, ExecutionRow, Executions, Home, Installation, Keyring, SourceName,
+    SourceRow, Staged, ToolRow, Workspace, WorkspaceName,
 };
 
 const THREADS: u64 = 32;
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir_in(std::env::current_dir()?)?;
     let before = resident_kib();
     let home = Home::open(&directory.path().join("home"))?;
-    let installation = Installation::open(&home, 1)?;
+    let installation = Installation::open(&home, &Keyring::default(), 1)?;
     let workspace = Workspace::open(&home, &WorkspaceName::parse("default")?, 1)?;
     let cache = executor_store::Cache::open(&home.cache_directory().join("sled"));
     cache.put("a", b"key", b"value");

@@ -54,13 +54,13 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens a file and runs a first transaction on it, before anybody else
-    /// sees it; what that gives is synced when this returns.
+    /// Opens a file and does a first piece of work on it, before anybody else
+    /// sees it; what its transactions commit is synced when this returns.
     pub(crate) fn open_seeded<T>(
         home: &Home,
         path: PathBuf,
         plan: &Plan,
-        seed: impl FnOnce(&Connection) -> std::result::Result<T, Fault>,
+        seed: impl FnOnce(&mut Connection) -> std::result::Result<T, Fault>,
     ) -> Result<(Self, T)> {
         let claim = home
             .claim(&path)
@@ -70,7 +70,7 @@ impl Database {
         }
         let mut connection = connect(&path, plan.page_bytes).map_err(|fault| opening(&path, fault))?;
         migrate(&mut connection, &path, plan.steps)?;
-        let seeded = seeded(&mut connection, seed).map_err(|fault| opening(&path, fault))?;
+        let seeded = seed(&mut connection).map_err(|fault| opening(&path, fault))?;
         let writer = Writer::start(connection, plan.sync, &path)?;
         let database = Self { path, readers: Mutex::new(Vec::new()), writer, _claim: claim };
         Ok((database, seeded))
@@ -131,12 +131,13 @@ impl Database {
     }
 }
 
-fn seeded<T>(
+/// Does work on a connection of one's own as one transaction.
+pub(crate) fn in_transaction<T>(
     connection: &mut Connection,
-    seed: impl FnOnce(&Connection) -> std::result::Result<T, Fault>,
+    work: impl FnOnce(&Connection) -> std::result::Result<T, Fault>,
 ) -> std::result::Result<T, Fault> {
     let transaction = connection.transaction()?;
-    let value = seed(&transaction)?;
+    let value = work(&transaction)?;
     transaction.commit()?;
     Ok(value)
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::FileError;
+use crate::keyring::KeyringError;
 
 /// The outcome of everything in this crate but opening a home.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -82,6 +83,18 @@ pub enum StoreError {
         path: PathBuf,
         /// In which way it is wrong.
         what: String,
+    },
+    /// The key is in the keyring, which can't be asked for it now.
+    #[error("the key of the secrets is in the system's keyring, and {why}")]
+    KeyringUnavailable {
+        /// Why it can't.
+        why: KeyringError,
+    },
+    /// The keyring took no key; where it was before it is still.
+    #[error("the key of the secrets can't be put into the system's keyring: {why}")]
+    KeyringRefused {
+        /// Why it didn't.
+        why: KeyringError,
     },
     /// Our own code broke in the middle of a write; nothing of its transaction
     /// was kept, and others are not touched by it.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use crate::accounts;
-use crate::database::{Database, Plan};
+use crate::database::{Database, Plan, in_transaction};
 use crate::error::{Fault, Result, StoreError};
 use crate::home::Home;
+use crate::keyring::Keyring;
 use crate::names::{OrganizationName, WorkspaceName};
 use crate::once;
 use crate::organizations;
@@ -114,15 +115,22 @@ impl Installation {
     /// `default`.
     ///
     /// # Errors
-    /// [`StoreError::WrongKey`] when the key file does not open the stored
-    /// secrets; others when the file is damaged or was written by a newer
+    /// [`StoreError::WrongKey`] when the key does not open the stored secrets,
+    /// [`StoreError::KeyringUnavailable`] when it is in a keyring that can't be
+    /// asked; others when the file is damaged or was written by a newer
     /// executor.
-    pub fn open(home: &Home, now_ms: i64) -> Result<Self> {
+    pub fn open(home: &Home, keyring: &Keyring, now_ms: i64) -> Result<Self> {
         let proposed = random_id()?;
         let path = home.installation_file();
         let (database, (id, key)) = Database::open_seeded(home, path, &PLAN, |connection| {
-            let id = seed(connection, &proposed, now_ms)?;
-            let key = secrets::settle_key(connection, &home.secret_key_file(), now_ms)?;
+            let (id, canary) = in_transaction(connection, |connection| {
+                Ok((seed(connection, &proposed, now_ms)?, secrets::find_canary(connection)?))
+            })?;
+            // A keyring may take its time: no transaction is open meanwhile.
+            let key = secrets::settle_key(home, keyring, canary.as_ref())?;
+            if canary.is_none() {
+                in_transaction(connection, |connection| secrets::plant_canary(connection, &key, now_ms))?;
+            }
             Ok((id, key))
         })?;
         Ok(Self { inner: Arc::new(Inner { id, database, key }) })
@@ -208,7 +216,7 @@ mod tests {
     #[tokio::test]
     async fn a_first_start_makes_an_installation_and_later_ones_keep_it() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 5).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 5).unwrap();
         let id = installation.id();
         assert_eq!(id.len(), 32);
         let names = |installation: &Installation| -> Vec<String> {
@@ -223,7 +231,7 @@ mod tests {
         assert!(installation.add_workspace(&work, 6).await.unwrap());
         assert!(!installation.add_workspace(&work, 7).await.unwrap());
         drop(installation);
-        let installation = Installation::open(&home, 8).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 8).unwrap();
         assert_eq!(installation.id(), id);
         assert_eq!(names(&installation), ["default", "work"]);
     }
@@ -231,11 +239,11 @@ mod tests {
     #[test]
     fn a_newer_file_is_refused() {
         let (_directory, home) = testing::home();
-        drop(Installation::open(&home, 5).unwrap());
+        drop(Installation::open(&home, &Keyring::default(), 5).unwrap());
         let connection = Connection::open(home.installation_file()).unwrap();
         connection.pragma_update(None, "user_version", 9).unwrap();
         drop(connection);
-        let error = Installation::open(&home, 6).unwrap_err();
+        let error = Installation::open(&home, &Keyring::default(), 6).unwrap_err();
         assert!(matches!(error, StoreError::Newer { found: 9, known: 7, .. }), "{error}");
         assert!(error.to_string().contains("executor.db"), "{error}");
     }

@@ -23,6 +23,9 @@ mod files;
 mod home;
 mod identifiers;
 mod installation;
+mod key_move;
+mod key_place;
+mod keyring;
 mod names;
 mod once;
 mod organizations;
@@ -56,6 +59,9 @@ pub use identifiers::{
     ExecutionId, IdentifierError, InteractionId, InvitationId, PolicyId, SecretId, SessionId, TokenId,
 };
 pub use installation::{FIRST_ACCOUNT, FIRST_ORGANIZATION, Installation, WorkspaceRow};
+pub use key_move::{Moved, move_key};
+pub use key_place::{KeyPlace, KeyTarget, find_key};
+pub use keyring::{Keyring, KeyringError, KeyringUse};
 pub use names::{AccountName, ConnectionName, NameError, OrganizationName, SourceName, WorkspaceName};
 pub use once::{Once, OnceRow};
 pub use organizations::{Accepted, InvitationRow, Kept, MembershipRow};

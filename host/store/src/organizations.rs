@@ -313,6 +313,7 @@ fn read_invitation(row: &mut Columns<'_, '_>) -> std::result::Result<InvitationR
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyring::Keyring;
     use crate::testing;
 
     fn account(name: &str) -> AccountName {
@@ -337,7 +338,7 @@ mod tests {
     #[tokio::test]
     async fn an_invitation_is_good_once_and_until_it_expires() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 1).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 1).unwrap();
         for secret in ["a", "b", "c"] {
             installation.add_invitation(invitation(secret)).await.unwrap();
         }
@@ -367,7 +368,7 @@ mod tests {
     #[tokio::test]
     async fn an_organization_keeps_an_owner() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 1).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 1).unwrap();
         installation.add_account(&account("ada"), None, 1).await.unwrap();
         assert!(!installation.add_account(&account("ada"), None, 1).await.unwrap());
         let team = OrganizationName::parse("team").unwrap();

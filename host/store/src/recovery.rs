@@ -10,7 +10,9 @@ use crate::digest::Digest;
 use crate::error::{Result, StoreError};
 use crate::home::Home;
 use crate::installation::PLAN;
-use crate::secret_key::{KEY_BYTES, SecretKey};
+use crate::key_place;
+use crate::keyring::Keyring;
+use crate::secret_key::{KEY_BYTES, KeyBytes, SecretKey};
 use crate::secrets::{expect_right, find_canary};
 
 /// Crockford's base 32: none of its letters is taken for another.
@@ -50,22 +52,25 @@ pub enum RestoreError {
 /// secret in it.
 ///
 /// # Errors
-/// [`StoreError::NotFound`] where the home has no key; others when the file
-/// can't be read, or is none.
-pub fn recovery_code(home: &Path) -> Result<Zeroizing<String>> {
-    let path = Home::secret_key_file_of(home);
-    let key = SecretKey::read_bytes(&path)?;
-    let key = key.ok_or_else(|| StoreError::NotFound { what: format!("the key {}", path.display()) })?;
+/// [`StoreError::NotFound`] where the home has no key; others when it can't be
+/// read, or is none.
+pub fn recovery_code(home: &Path, keyring: &Keyring) -> Result<Zeroizing<String>> {
+    let none = || {
+        let path = Home::secret_key_file_of(home);
+        StoreError::NotFound { what: format!("the key {}", path.display()) }
+    };
+    let (_, key) = key_place::read(home, keyring)?.ok_or_else(none)?;
     Ok(encode(&key))
 }
 
-/// Puts the key of a recovery code into a home that has lost it, or has
-/// another one. No daemon runs, since the home is owned here.
+/// Puts the key of a recovery code into the file of a home that has lost it,
+/// has another one, or keeps it in a keyring that can't be asked. No daemon
+/// runs, since the home is owned here.
 ///
 /// # Errors
 /// The code is none, or [`StoreError::Conflict`] where the home needs none or
 /// another one.
-pub fn restore_key(home: &Home, code: &str) -> std::result::Result<(), RestoreError> {
+pub fn restore_key(home: &Home, keyring: &Keyring, code: &str) -> std::result::Result<(), RestoreError> {
     let key = decode(code)?;
     let path = home.secret_key_file();
     let database = Database::open(home, home.installation_file(), &PLAN)?;
@@ -77,13 +82,13 @@ pub fn restore_key(home: &Home, code: &str) -> std::result::Result<(), RestoreEr
         what: "this code is the key of another home: it does not open the secrets of this one".to_owned(),
     };
     expect_right(&canary, &SecretKey::of(&key), &path).map_err(conflict)?;
-    if let Ok(Some(present)) = SecretKey::read(&path)
-        && expect_right(&canary, &present, &path).is_ok()
+    if let Ok(Some((_, present))) = key_place::read(home.path(), keyring)
+        && expect_right(&canary, &SecretKey::of(&present), &path).is_ok()
     {
         let what = "the key of this home is in its place".to_owned();
         return Err(StoreError::Conflict { what }.into());
     }
-    Ok(SecretKey::write(&path, &key)?)
+    Ok(key_place::write(home.path(), &key)?)
 }
 
 fn check(key: &[u8; KEY_BYTES]) -> [u8; CHECK_BYTES] {
@@ -112,7 +117,7 @@ fn encode(key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
     code
 }
 
-fn decode(code: &str) -> std::result::Result<Zeroizing<[u8; KEY_BYTES]>, RecoveryError> {
+fn decode(code: &str) -> std::result::Result<KeyBytes, RecoveryError> {
     let mut bytes = Zeroizing::new([0_u8; KEY_BYTES + CHECK_BYTES]);
     let mut count = 0;
     for letter in code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-') {
@@ -185,12 +190,12 @@ mod tests {
     #[tokio::test]
     async fn a_lost_key_comes_back_by_its_code_alone() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 1).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 1).unwrap();
         let (workspace, id) = (WorkspaceName::parse("default").unwrap(), SecretId::new(1, [1; 8]));
         installation.put_secret(&workspace, &id, "token", b"a value", 2).await.unwrap();
-        let code = recovery_code(home.path()).unwrap();
+        let code = recovery_code(home.path(), &Keyring::default()).unwrap();
         drop(installation);
-        let said = restore_key(&home, &code).unwrap_err().to_string();
+        let said = restore_key(&home, &Keyring::default(), &code).unwrap_err().to_string();
         assert!(said.contains("is in its place"), "{said}");
 
         let path = home.secret_key_file();
@@ -201,17 +206,17 @@ mod tests {
                 use std::os::unix::fs::PermissionsExt as _;
                 std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
             }
-            assert!(Installation::open(&home, 3).is_err(), "{lost:?}");
+            assert!(Installation::open(&home, &Keyring::default(), 3).is_err(), "{lost:?}");
             let foreign = encode(&[7; KEY_BYTES]);
-            let said = restore_key(&home, &foreign).unwrap_err().to_string();
+            let said = restore_key(&home, &Keyring::default(), &foreign).unwrap_err().to_string();
             assert!(said.contains("another home"), "{said}");
-            restore_key(&home, &code).unwrap();
-            let installation = Installation::open(&home, 4).unwrap();
+            restore_key(&home, &Keyring::default(), &code).unwrap();
+            let installation = Installation::open(&home, &Keyring::default(), 4).unwrap();
             assert_eq!(installation.secret(&workspace, &id).unwrap().unwrap().bytes(), b"a value");
         }
         let (_directory, empty) = testing::home();
-        assert!(recovery_code(empty.path()).is_err());
-        let said = restore_key(&empty, &code).unwrap_err().to_string();
+        assert!(recovery_code(empty.path(), &Keyring::default()).is_err());
+        let said = restore_key(&empty, &Keyring::default(), &code).unwrap_err().to_string();
         assert!(said.contains("no secrets yet"), "{said}");
     }
 }

@@ -1,8 +1,5 @@
-//! The key that seals secrets: 32 bytes in a file of the home that only its
-//! user can read.
+//! The key that seals secrets: 32 bytes. `key_place` says where they are kept.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -13,11 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::digest::Digest;
 use crate::error::{Result, StoreError};
-use crate::files::{self, At};
 
 pub(crate) const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
-const FILE_LIMIT_BYTES: u64 = 1024;
+
+/// The bytes of a key; the memory is cleared when they go.
+pub(crate) type KeyBytes = Zeroizing<[u8; KEY_BYTES]>;
 
 /// Seals and opens with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03), whose
 /// nonces are long enough to be random.
@@ -69,40 +67,22 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// Reads the key, or `None` if there is no file.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
-        Ok(Self::read_bytes(path)?.map(|key| Self::of(&key)))
-    }
-
-    /// The key's own bytes.
-    pub(crate) fn read_bytes(path: &Path) -> Result<Option<Zeroizing<[u8; KEY_BYTES]>>> {
-        let Some(text) = files::read_text(path, FILE_LIMIT_BYTES)?.map(Zeroizing::new) else {
-            return Ok(None);
-        };
-        if fs::metadata(path).at(path)?.mode() & 0o077 != 0 {
-            return Err(wrong(path, "other users can read it (set its mode to 600)"));
-        }
-        let decoded = URL_SAFE_NO_PAD.decode(text.trim()).map(Zeroizing::new);
-        let key = decoded
-            .ok()
-            .and_then(|bytes| <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).ok())
-            .map(Zeroizing::new)
-            .ok_or_else(|| wrong(path, "it holds no key"))?;
-        Ok(Some(key))
-    }
-
-    /// Makes a new key; when this returns, a crash can't lose it.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    /// A new key.
+    pub(crate) fn random() -> Result<KeyBytes> {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         getrandom::fill(key.as_mut_slice()).map_err(StoreError::Random)?;
-        Self::write(path, &key)?;
-        Ok(Self::of(&key))
+        Ok(key)
     }
 
-    /// Writes a key; when this returns, a crash can't lose it.
-    pub(crate) fn write(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
-        let text = Zeroizing::new(URL_SAFE_NO_PAD.encode(key.as_slice()));
-        Ok(files::write_durably(path, text.as_bytes())?)
+    /// A key as text, as it is kept.
+    pub(crate) fn text(key: &KeyBytes) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(key.as_slice()))
+    }
+
+    /// The key of a text, or `None` where it holds none.
+    pub(crate) fn bytes_of(text: &str) -> Option<KeyBytes> {
+        let decoded = URL_SAFE_NO_PAD.decode(text.trim()).map(Zeroizing::new).ok()?;
+        <[u8; KEY_BYTES]>::try_from(decoded.as_slice()).ok().map(Zeroizing::new)
     }
 
     pub(crate) fn of(key: &[u8; KEY_BYTES]) -> Self {

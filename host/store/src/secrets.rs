@@ -5,8 +5,11 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use crate::error::{Fault, Result, StoreError};
+use crate::home::Home;
 use crate::identifiers::SecretId;
 use crate::installation::Installation;
+use crate::key_place;
+use crate::keyring::Keyring;
 use crate::names::WorkspaceName;
 use crate::secret_key::{Place, Sealed, SecretKey, SecretValue, wrong};
 use crate::sql;
@@ -129,28 +132,27 @@ pub(crate) struct Canary {
 }
 
 /// Reads the key and makes sure that it is the one the secrets were stored
-/// with; on the first start makes it, synced before anything is sealed.
-pub(crate) fn settle_key(
-    connection: &Connection,
-    path: &Path,
-    now_ms: i64,
-) -> std::result::Result<SecretKey, Fault> {
-    let canary = find_canary(connection)?;
-    let key = match (canary, SecretKey::read(path)?) {
-        (Some(canary), Some(key)) => {
-            expect_right(&canary, &key, path)?;
-            return Ok(key);
+/// with; without a canary, which is planted last, nothing was stored yet, and
+/// where there is no key it is made, synced before anything is sealed.
+pub(crate) fn settle_key(home: &Home, keyring: &Keyring, canary: Option<&Canary>) -> Result<SecretKey> {
+    let found = key_place::read(home.path(), keyring)?;
+    match (canary, found) {
+        (Some(canary), Some((_, key))) => {
+            let key = SecretKey::of(&key);
+            expect_right(canary, &key, &home.secret_key_file())?;
+            Ok(key)
         }
         (Some(canary), None) => {
             let what = format!("the file is missing, and was key {}", canary.key_id);
-            return Err(wrong(path, what).into());
+            Err(wrong(&home.secret_key_file(), what))
         }
         // A start that made the key and was cut off before the canary.
-        (None, Some(key)) => key,
-        (None, None) => SecretKey::create(path)?,
-    };
-    plant_canary(connection, &key, now_ms)?;
-    Ok(key)
+        (None, Some((_, key))) => Ok(SecretKey::of(&key)),
+        (None, None) => {
+            let key = key_place::create(home.path(), keyring)?;
+            Ok(SecretKey::of(&key))
+        }
+    }
 }
 
 pub(crate) fn find_canary(connection: &Connection) -> std::result::Result<Option<Canary>, Fault> {
@@ -170,7 +172,11 @@ pub(crate) fn expect_right(canary: &Canary, key: &SecretKey, path: &Path) -> Res
     }
 }
 
-fn plant_canary(connection: &Connection, key: &SecretKey, now_ms: i64) -> std::result::Result<(), Fault> {
+pub(crate) fn plant_canary(
+    connection: &Connection,
+    key: &SecretKey,
+    now_ms: i64,
+) -> std::result::Result<(), Fault> {
     let sealed = key.seal(&CANARY_PLACE, CANARY)?;
     let sql = "INSERT INTO secret_keys (id, nonce, canary, created_ms) VALUES (?1, ?2, ?3, ?4)";
     let params = params![key.id(), sealed.nonce, sealed.ciphertext, now_ms];
@@ -181,7 +187,6 @@ fn plant_canary(connection: &Connection, key: &SecretKey, now_ms: i64) -> std::r
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::Home;
     use crate::testing;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
@@ -197,7 +202,7 @@ mod tests {
     }
 
     fn open(home: &Home) -> Installation {
-        Installation::open(home, 1).unwrap()
+        Installation::open(home, &Keyring::default(), 1).unwrap()
     }
 
     async fn damage(installation: &Installation, sql: &'static str) {
@@ -298,13 +303,13 @@ mod tests {
         let right = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         let expect_refusal = |part: &str| {
-            let error = Installation::open(&home, 1).unwrap_err();
+            let error = Installation::open(&home, &Keyring::default(), 1).unwrap_err();
             assert!(matches!(error, StoreError::WrongKey { .. }), "{error}");
             assert!(error.to_string().contains(part), "{error}");
         };
         expect_refusal("missing");
         assert!(!path.exists(), "no other key takes its place");
-        SecretKey::create(&path).unwrap();
+        key_place::create(home.path(), &Keyring::default()).unwrap();
         expect_refusal("they need key");
         fs::write(&path, "short").unwrap();
         expect_refusal("holds no key");
@@ -316,14 +321,14 @@ mod tests {
         assert_eq!(installation.secret(&main, &id(1)).unwrap().unwrap().bytes(), VALUE);
         damage(&installation, "UPDATE secret_keys SET canary = zeroblob(40)").await;
         drop(installation);
-        let error = Installation::open(&home, 1).unwrap_err();
+        let error = Installation::open(&home, &Keyring::default(), 1).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
     }
 
     #[test]
     fn a_start_that_was_cut_off_after_the_key_is_completed() {
         let (_directory, home) = testing::home();
-        SecretKey::create(&home.secret_key_file()).unwrap();
+        key_place::create(home.path(), &Keyring::default()).unwrap();
         let key = fs::read(home.secret_key_file()).unwrap();
         open(&home);
         open(&home);

@@ -120,6 +120,7 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<SessionRow, Fault>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyring::Keyring;
     use crate::names::{AccountName, OrganizationName};
     use crate::organizations::Kept;
     use crate::testing;
@@ -139,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn sessions_end_with_what_they_stand_on() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 1).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 1).unwrap();
         let ada = AccountName::parse("ada").unwrap();
         let team = OrganizationName::parse("team").unwrap();
         installation.add_account(&ada, Some("$old".into()), 1).await.unwrap();

@@ -155,6 +155,7 @@ fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<TokenRow, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyring::Keyring;
     use crate::testing;
 
     fn row(id: &str, name: &str) -> TokenRow {
@@ -173,7 +174,7 @@ mod tests {
     #[tokio::test]
     async fn names_are_unique_and_a_key_creates_once() {
         let (_directory, home) = testing::home();
-        let installation = Installation::open(&home, 5).unwrap();
+        let installation = Installation::open(&home, &Keyring::default(), 5).unwrap();
         let once = |request: &str| Once {
             key: "owner/k".into(),
             request: Digest::of(request.as_bytes()),

@@ -7,6 +7,8 @@
 //! - [`oauth`]: an authorization server, a resource that it protects and an API
 //!   with an operation for each way to authenticate.
 //! - [`graphql`]: a small GraphQL API with uploads, limits and faults.
+//! - [`secret_service`]: a session bus with a keyring on it, which can be locked,
+//!   gone or silent.
 //! - [`plain`]: a bare HTTP/1.1 server over a socket, for what an HTTP library
 //!   would not send and for benchmarks.
 //!
@@ -24,5 +26,6 @@ pub mod oauth;
 mod pattern;
 pub mod plain;
 pub mod program;
+pub mod secret_service;
 mod serving;
 mod wire;

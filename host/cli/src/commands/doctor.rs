@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use executor_control::Problem;
+use executor_store::{KeyPlace, Keyring};
 use serde_json::{Value, json};
 
 use crate::api::{Api, path};
@@ -50,7 +52,7 @@ fn own_checks(context: &Context, runs: bool) -> Vec<Value> {
         checks.push(check);
     }
     checks.push(config_check(home));
-    checks.push(key_check(home));
+    checks.push(key_check(home, &context.environment.keyring));
     if !runs {
         checks.push(port_check(context));
         let hint =
@@ -145,17 +147,25 @@ fn config_check(home: &Path) -> Value {
 
 /// Where the key of the secrets is. Whether it is the right one, the daemon
 /// says when it starts.
-fn key_check(home: &Path) -> Value {
-    let restore = Some("`executor secrets import-key` restores it from its recovery code");
-    match executor_store::recovery_code(home) {
-        Ok(_) => {
-            let message = format!("their key is in {}", home.join("secret.key").display());
-            check("secrets", "ok", &message, None)
+fn key_check(home: &Path, keyring: &Keyring) -> Value {
+    match executor_store::find_key(home, keyring) {
+        Ok(Some(KeyPlace::File(path))) => {
+            check("secrets", "ok", &format!("their key is in {}", path.display()), None)
         }
-        Err(_) if !home.join("executor.db").exists() => {
+        Ok(Some(KeyPlace::Keyring(id))) => {
+            check("secrets", "ok", &format!("their key is in the system's keyring, as {id}"), None)
+        }
+        Ok(None) if !home.join("executor.db").exists() => {
             check("secrets", "ok", "their key is made at the first start", None)
         }
-        Err(error) => check("secrets", "error", &error.to_string(), restore),
+        Ok(None) => {
+            let restore = "`executor secrets import-key` restores it from its recovery code";
+            check("secrets", "error", "their key is not there: secret.key is missing", Some(restore))
+        }
+        Err(error) => {
+            let problem = Problem::from(error);
+            check("secrets", "error", &problem.message, problem.hint.as_deref())
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! `executor secrets`: the key that seals them, to keep elsewhere.
 
-use clap::Subcommand;
-use executor_store::{Home, HomeError, recovery_code, restore_key};
+use clap::{Subcommand, ValueEnum};
+use executor_store::{Home, HomeError, KeyTarget, Moved, StoreError, recovery_code, restore_key};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::{input, prompt};
+use crate::{input, prompt, settings};
 
 /// Longer than any recovery code that somebody wrote with spaces.
 const CODE_LIMIT_BYTES: u64 = 1024;
@@ -15,7 +15,8 @@ pub(crate) enum Action {
     /// Print a recovery code: the key that seals the secrets, to write down
     ///
     /// Whoever has the code and the home has every secret in it.
-    ExportKey {
+    #[command(name = "export-key")]
+    Export {
         /// Print it without being asked
         #[arg(long)]
         yes: bool,
@@ -23,24 +24,43 @@ pub(crate) enum Action {
     /// Put the key of a recovery code in its place, where it was lost
     ///
     /// The code is asked for. The daemon must not run.
-    ImportKey {
+    #[command(name = "import-key")]
+    Import {
         /// `-` to read the code from stdin
         #[arg(value_name = "-")]
         from: Option<String>,
     },
+    /// Move the key between its file and the system's keyring
+    ///
+    /// It stays where it is until it was read back from the new place. The
+    /// daemon must not run.
+    #[command(name = "move-key")]
+    Move {
+        /// Where to
+        #[arg(long, value_enum, value_name = "PLACE")]
+        to: Place,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Place {
+    /// The keyring of your desktop session
+    Keyring,
+    /// The file secret.key of the home
+    File,
 }
 
 pub(crate) fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
-        Action::ExportKey { yes } => export(context, *yes),
-        Action::ImportKey { from } => import(context, from.as_deref()),
+        Action::Export { yes } => export(context, *yes),
+        Action::Import { from } => import(context, from.as_deref()),
+        Action::Move { to } => move_to(context, *to),
     }
 }
 
 fn export(context: &Context, yes: bool) -> Result<Exit, Failure> {
-    let code = recovery_code(&context.home).map_err(|error| {
-        Failure::failed(error.to_string())
-            .hint("`executor doctor` says where the key is; a home gets one at its first start")
+    let code = recovery_code(&context.home, &context.environment.keyring).map_err(|error| {
+        told(error).hint("`executor doctor` says where the key is; a home gets one at its first start")
     })?;
     if !yes && !confirmed(context)? {
         return Ok(Exit::Failed);
@@ -75,7 +95,39 @@ fn import(context: &Context, from: Option<&str>) -> Result<Exit, Failure> {
                 .hint("`executor secrets import-key -` reads it from stdin"));
         }
     };
-    let home = Home::open(&context.home).map_err(|error| {
+    let home = owned(context)?;
+    restore_key(&home, &context.environment.keyring, &code).map_err(|error| {
+        Failure::failed(error.to_string())
+            .hint("nothing was changed; the code is the one that `executor secrets export-key` printed")
+    })?;
+    context.output.say("the key is in its place: the secrets can be opened again");
+    Ok(Exit::Ok)
+}
+
+fn move_to(context: &Context, place: Place) -> Result<Exit, Failure> {
+    let (target, shown) = match place {
+        Place::Keyring => (KeyTarget::Keyring, "the system's keyring"),
+        Place::File => (KeyTarget::File, "its file"),
+    };
+    let home = owned(context)?;
+    let moved = executor_store::move_key(&home, &context.environment.keyring, target).map_err(told)?;
+    match moved {
+        Moved::Done => context.output.say(&format!("the key is in {shown}")),
+        Moved::Already => context.output.say(&format!("the key is in {shown}, as it was")),
+        Moved::LeftBehind(why) => {
+            context.output.say(&format!("the key is in {shown}"));
+            context.output.warn(&format!("it may still be in the system's keyring too: {why}"));
+            context
+                .output
+                .hint(&format!("`{}` removes it there", context.command("secrets move-key --to file")));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// The home, where no daemon runs.
+fn owned(context: &Context) -> Result<Home, Failure> {
+    Home::open(&context.home).map_err(|error| {
         let locked = matches!(error, HomeError::Locked { .. });
         let failure = Failure::failed(error.to_string());
         if locked {
@@ -83,11 +135,12 @@ fn import(context: &Context, from: Option<&str>) -> Result<Exit, Failure> {
         } else {
             failure
         }
-    })?;
-    restore_key(&home, &code).map_err(|error| {
-        Failure::failed(error.to_string())
-            .hint("nothing was changed; the code is the one that `executor secrets export-key` printed")
-    })?;
-    context.output.say("the key is in its place: the secrets can be opened again");
-    Ok(Exit::Ok)
+    })
+}
+
+/// With what gets at the key, as the daemon says it.
+fn told(error: StoreError) -> Failure {
+    let mut failure = settings::of_problem(error.into());
+    failure.exit = Exit::Failed;
+    failure
 }

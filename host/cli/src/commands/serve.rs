@@ -80,8 +80,14 @@ async fn serve(context: &Context, options: ServeOptions, log: &Log) -> Result<Ex
     let config = settings::load(&context.home)?;
     let bounds = config.logs.bounds();
     let programs = Some(launch(context, &config));
-    let options_of_home =
-        Options { home: context.home.clone(), cache: None, config, clock: Arc::new(SystemClock), programs };
+    let options_of_home = Options {
+        home: context.home.clone(),
+        cache: None,
+        config,
+        clock: Arc::new(SystemClock),
+        programs,
+        keyring: context.environment.keyring.clone(),
+    };
     let control = Control::open(options_of_home).await.map_err(|problem| {
         let mut failure = settings::of_problem(problem);
         failure.exit = Exit::Failed;

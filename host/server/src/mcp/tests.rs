@@ -28,6 +28,7 @@ pub(crate) async fn daemon() -> Daemon {
         config: Settings::default(),
         clock: Arc::new(SystemClock),
         programs: None,
+        keyring: Default::default(),
     };
     let control = Control::open(options).await.unwrap();
     let (stop, stopping) = watch::channel(false);

@@ -43,6 +43,9 @@ impl Outcome {
     }
 }
 
+/// No session bus: nothing of a test goes into the keyring of whoever runs it.
+const NO_BUS: &str = "disabled:";
+
 fn executor() -> Result<String> {
     std::env::var("EXECUTOR").context("EXECUTOR names the binary")
 }
@@ -58,6 +61,7 @@ impl Daemon {
         let mut process = Command::new(executor()?)
             .args(["serve", "--port", "auto"])
             .env("EXECUTOR_HOME", home.path())
+            .env("DBUS_SESSION_BUS_ADDRESS", NO_BUS)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -80,7 +84,12 @@ impl Daemon {
 
     fn command(&self, words: &[&str]) -> Result<Command> {
         let mut command = Command::new(executor()?);
-        command.args(words).env("EXECUTOR_HOME", self.home.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+            .args(words)
+            .env("EXECUTOR_HOME", self.home.path())
+            .env("DBUS_SESSION_BUS_ADDRESS", NO_BUS)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
         Ok(command)
     }
 
