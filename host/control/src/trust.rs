@@ -5,8 +5,12 @@
 //! is trusted. Where the adapter tells it from the protocol, as the method of a
 //! request or the type of an operation, it counts for every source.
 
-use executor_store::Staged;
-use serde_json::Value;
+use executor_store::{Staged, ToolRow};
+use serde_json::{Value, json};
+
+/// What a tool's `meta` says where it promised that it may be called twice,
+/// and that was taken back. Its binding, which is the adapter's, says so still.
+const TAKEN_BACK: &str = "taken_back";
 
 /// Takes back what untrusted hints promise. `meta` is what the index said of
 /// the source: `hints` in it says that promises are the server's.
@@ -20,15 +24,31 @@ pub(crate) fn settle_hints(staged: &mut Staged, meta: Option<&str>, trusted: boo
 /// Nothing of the source promises anything.
 pub(crate) fn take_back(staged: &mut Staged) {
     for tool in &mut staged.tools {
+        if tool.read_only || tool.idempotent {
+            let mut meta = meta_of(tool);
+            meta[TAKEN_BACK] = json!(true);
+            tool.meta = Some(meta.to_string());
+        }
         tool.read_only = false;
         tool.idempotent = false;
     }
 }
 
+/// Whether a tool's adapter may take it for one that can be called twice, where
+/// its word does not count.
+pub(crate) fn was_taken_back(tool: &ToolRow) -> bool {
+    meta_of(tool)[TAKEN_BACK] == true
+}
+
+fn meta_of(tool: &ToolRow) -> Value {
+    let meta: Option<Value> = tool.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok());
+    meta.filter(Value::is_object).unwrap_or_else(|| json!({}))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use executor_store::{Digest, ToolRow};
+    use executor_store::Digest;
 
     fn check(meta: Option<&str>, trusted: bool, reads: bool) {
         let tool = ToolRow {
@@ -47,12 +67,15 @@ mod tests {
             auth: Vec::new(),
             binding: Vec::new(),
             annotations_meta: None,
-            meta: None,
+            meta: Some(r#"{"request":"tools/call t"}"#.into()),
             digest: Digest::of(b"t"),
         };
         let mut staged = Staged { tools: vec![tool], ..Staged::default() };
         settle_hints(&mut staged, meta, trusted);
-        assert_eq!((staged.tools[0].read_only, staged.tools[0].idempotent), (reads, reads), "{meta:?}");
+        let tool = &staged.tools[0];
+        assert_eq!((tool.read_only, tool.idempotent), (reads, reads), "{meta:?}");
+        assert_eq!(was_taken_back(tool), !reads, "{meta:?}");
+        assert_eq!(meta_of(tool)["request"], "tools/call t", "what else is told of it stays");
     }
 
     #[test]
