@@ -1,10 +1,13 @@
 //! What people try to add as a source.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use executor_upstreams::plain::{self, Answer, Routes};
+use executor_upstreams::plain::{self, Answer, Request, Routes};
+use serde_json::json;
 
 use crate::daemon::Daemon;
+use crate::wire::Wire;
 
 #[track_caller]
 fn refused(daemon: &Daemon, name: &str, content: &[u8], expect: &[&str]) {
@@ -67,6 +70,48 @@ fn cycles_and_bombs_end() {
     refused(&daemon, "bomb.yaml", bomb.as_bytes(), &[]);
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     refused(&daemon, "deep.json", deep.as_bytes(), &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_is_asked_for_again_where_its_person_said_and_the_key_of_that_is_shown_to_nobody() {
+    let daemon = Daemon::start();
+    let signature = AtomicUsize::new(0);
+    let upstream = plain::start(move |request: &Request<'_>| match request.path {
+        "/release" if request.query == "key=swordfish" => {
+            let next = signature.fetch_add(1, Ordering::SeqCst) + 1;
+            Answer::redirect(302, &format!("/signed?signature={next}"))
+        }
+        "/signed" if request.query == format!("signature={}", signature.fetch_add(1, Ordering::SeqCst)) => {
+            let operation =
+                json!({"operationId": "orders/list", "responses": {"200": {"description": "ok"}}});
+            let document = json!({
+                "openapi": "3.0.3", "info": {"title": "Shop", "version": "1"},
+                "servers": [{"url": "/"}], "paths": {"/orders": {"get": operation}},
+            });
+            Answer::json(200, &document)
+        }
+        _ => Answer::text(403, "this link has expired"),
+    })
+    .await
+    .unwrap();
+    let host = upstream.origin().trim_start_matches("http://");
+    let url = format!("{}/release?key=swordfish", upstream.origin());
+    let added =
+        daemon.run(&["sources", "add", &url, "--name", "shop", "--allow-host", host, "--json"]).json();
+    let refreshed = daemon.run(&["sources", "refresh", "shop", "--json"]).json();
+    let shown = daemon.run(&["sources", "show", "shop", "--json"]).json();
+    let inspected = Wire::owner(&daemon).get("/v1/workspaces/default/sources/shop/inspection").json();
+    let audit = daemon.run(&["audit", "search", "source", "--json"]).json();
+    for said in [&added, &refreshed, &shown, &inspected, &audit] {
+        assert!(!said.to_string().contains("swordfish") && !said.to_string().contains("signature"), "{said}");
+    }
+    let expect = format!("{}/release?…", upstream.origin());
+    assert_eq!((&shown["document_url"], &inspected["document"]["url"]), (&json!(expect), &json!(expect)));
+    assert_eq!(
+        upstream.ledger.matching("GET", "/release").len(),
+        2,
+        "the link that had expired was not asked"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,9 +84,13 @@ pub(crate) struct Kept {
 pub(crate) struct Found {
     /// The URL that was asked for first, where it is from a URL.
     pub(crate) asked: Option<Url>,
-    /// The whole URL, to fetch it again. Adapters see it without its query,
-    /// where people keep tokens.
+    /// The whole URL that it was at. Adapters see it without its query, where
+    /// people keep tokens.
     pub(crate) url: Option<String>,
+    /// The whole URL to fetch it again from: the one that was asked for first,
+    /// or where that has moved to for good. Where other redirects lead is of
+    /// that moment alone, as a signed link is.
+    pub(crate) lasting: Option<String>,
     pub(crate) status: Option<u16>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) document: Document,
@@ -121,7 +125,16 @@ impl Found {
     /// A document that was kept.
     pub(crate) fn stored(media_type: String, body: Vec<u8>, several: Option<Several>) -> Self {
         let document = Document { url: None, media_type: Some(media_type), body };
-        Self { asked: None, url: None, status: None, headers: Vec::new(), document, several, name: None }
+        Self {
+            asked: None,
+            url: None,
+            lasting: None,
+            status: None,
+            headers: Vec::new(),
+            document,
+            several,
+            name: None,
+        }
     }
 
     /// What a URL answered in a test.
@@ -129,7 +142,9 @@ impl Found {
     pub(crate) fn answered(asked: &str, at: &str, status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let fetched = Fetched { status, headers, body: body.as_bytes().to_vec() };
-        found(Url::parse(asked).unwrap(), &Url::parse(at).unwrap(), fetched)
+        let asked = Url::parse(asked).unwrap();
+        let lasting = asked.clone();
+        found(asked, &lasting, &Url::parse(at).unwrap(), fetched)
     }
 }
 
@@ -173,23 +188,27 @@ impl Workspace {
             Problem::invalid(format!("{text:?} is not a URL: {error}"))
                 .hint("a URL begins with https://; a file is given by its path")
         })?;
-        let asked = url.clone();
+        let (asked, mut lasting) = (url.clone(), url.clone());
         for _ in 0..=REDIRECTS {
             let fetched = self.fetch_once(&url, hosts, limit).await.map_err(|problem| {
                 if url == asked {
                     return problem;
                 }
-                Problem { message: format!("{text} redirects to {url}: {}", problem.message), ..problem }
+                let (from, to) = (shown_url(text), shown_url(url.as_str()));
+                Problem { message: format!("{from} redirects to {to}: {}", problem.message), ..problem }
             })?;
             match redirect(&url, &fetched) {
-                Some(next) => url = next,
-                None => return Ok(found(asked, &url, fetched)),
+                Some(next) => {
+                    lasting = moved_for_good(lasting, &url, &fetched, &next);
+                    url = next;
+                }
+                None => return Ok(found(asked, &lasting, &url, fetched)),
             }
         }
         Err(Problem::new(
             ProblemKind::Upstream,
             "too-many-redirects",
-            format!("{text} redirects more than {REDIRECTS} times"),
+            format!("{} redirects more than {REDIRECTS} times", shown_url(text)),
         ))
     }
 
@@ -198,7 +217,7 @@ impl Workspace {
         let scope = Scope::new(format!("{}/", self.name), vec![origin], hosts.to_vec());
         self.shared.runtime.egress().fetch(&scope, url.as_str(), ACCEPT, limit).await.map_err(|error| {
             if error.code == "upstream-too-large" {
-                return too_large(url.as_str(), limit);
+                return too_large(&shown_url(url.as_str()), limit);
             }
             let problem = Problem::from(error);
             match problem.code.as_str() {
@@ -226,15 +245,20 @@ impl Workspace {
         let origin = Origin::of(&place).ok()?;
         let scope = Scope::new(format!("{}/", self.name), vec![origin], hosts.to_vec());
         let limit = LOOKING_BYTES.min(self.shared.settings.document_bytes());
-        let mut url = place.clone();
+        let (mut url, mut lasting) = (place.clone(), place.clone());
         for _ in 0..=LOOKING_REDIRECTS {
             let egress = self.shared.runtime.egress();
             let asked = egress.ask(&scope, asking(url.as_str()), limit, LOOKING_TIMEOUT).await;
-            let fetched =
-                asked.inspect_err(|error| tracing::debug!(%url, %error, "nothing was found")).ok()?;
+            let fetched = asked.inspect_err(|error| {
+                tracing::debug!(url = shown_url(url.as_str()), %error, "nothing was found");
+            });
+            let fetched = fetched.ok()?;
             match redirect(&url, &fetched) {
-                Some(next) => url = next,
-                None => return Some(found(place, &url, fetched)),
+                Some(next) => {
+                    lasting = moved_for_good(lasting, &url, &fetched, &next);
+                    url = next;
+                }
+                None => return Some(found(place, &lasting, &url, fetched)),
             }
         }
         None
@@ -268,7 +292,16 @@ fn given(input: &DocumentInput, limit: usize) -> Result<Found, Problem> {
     let document = Document { url: None, media_type: None, body };
     let several = input.files.as_ref().map(|files| several(name.as_deref(), &document.body, files));
     let several = several.transpose()?;
-    Ok(Found { asked: None, url: None, status: None, headers: Vec::new(), document, several, name })
+    Ok(Found {
+        asked: None,
+        url: None,
+        lasting: None,
+        status: None,
+        headers: Vec::new(),
+        document,
+        several,
+        name,
+    })
 }
 
 fn decoded(content: &str) -> Result<Vec<u8>, Problem> {
@@ -321,8 +354,23 @@ fn redirect(url: &Url, fetched: &Fetched) -> Option<Url> {
         .flatten()
 }
 
+/// Where to ask the next time, after a redirect: a chain that was for good so
+/// far goes on where this one is (RFC 9110, section 15.4).
+fn moved_for_good(lasting: Url, at: &Url, fetched: &Fetched, next: &Url) -> Url {
+    if lasting == *at && matches!(fetched.status, 301 | 308) { next.clone() } else { lasting }
+}
+
+/// A URL as people and agents are shown it: that it has a query, and not what
+/// is in it, where people keep keys.
+pub(crate) fn shown_url(url: &str) -> String {
+    match url.split_once('?') {
+        Some((place, _)) => format!("{place}?…"),
+        None => url.to_owned(),
+    }
+}
+
 /// What was fetched, a document or not.
-fn found(asked: Url, url: &Url, fetched: Fetched) -> Found {
+fn found(asked: Url, lasting: &Url, url: &Url, fetched: Fetched) -> Found {
     let media_type = fetched.header("content-type").map(str::to_owned);
     let mut shown = url.clone();
     shown.set_query(None);
@@ -330,10 +378,43 @@ fn found(asked: Url, url: &Url, fetched: Fetched) -> Found {
     Found {
         asked: Some(asked),
         url: Some(url.to_string()),
+        lasting: Some(lasting.to_string()),
         status: Some(fetched.status),
         headers: fetched.headers,
         document,
         several: None,
         name: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_asked_for_again_where_it_is_for_good() {
+        let check = |chain: &[(u16, &str)], expect: &str| {
+            let mut at = Url::parse("https://a.example/0").unwrap();
+            let mut lasting = at.clone();
+            for (status, to) in chain {
+                let headers = vec![("location".to_owned(), (*to).to_owned())];
+                let fetched = Fetched { status: *status, headers, body: Vec::new() };
+                let next = redirect(&at, &fetched).unwrap();
+                lasting = moved_for_good(lasting, &at, &fetched, &next);
+                at = next;
+            }
+            assert_eq!(lasting.path(), expect, "{chain:?}");
+        };
+        check(&[], "/0");
+        check(&[(301, "/1"), (308, "/2")], "/2");
+        check(&[(302, "/1?signature=x")], "/0");
+        check(&[(301, "/1"), (303, "/2"), (301, "/3")], "/1");
+        check(&[(307, "/1"), (308, "/0"), (301, "/2")], "/2");
+    }
+
+    #[test]
+    fn a_query_is_shown_without_what_is_in_it() {
+        assert_eq!(shown_url("https://a.example/x.json?key=s"), "https://a.example/x.json?…");
+        assert_eq!(shown_url("https://a.example/x.json"), "https://a.example/x.json");
     }
 }

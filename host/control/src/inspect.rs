@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::document::shown_url;
 use crate::page::{Page, PageQuery, cursor};
 use crate::problem::{Problem, ProblemKind};
 use crate::sources::SourceDetail;
@@ -50,7 +51,7 @@ pub struct DocumentView {
     /// Its media type, as its server said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// Where it is from.
+    /// Where it is from; of a query it is shown that there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The files that it is, its own first, where it is several.
@@ -123,7 +124,7 @@ impl Workspace {
                 digest: digest.to_string(),
                 size_bytes: blob.size,
                 media_type: row.media_type.clone(),
-                url: row.document_url.clone(),
+                url: row.document_url.as_deref().map(shown_url),
                 files: row
                     .files
                     .iter()

@@ -10,7 +10,7 @@ use executor_runtime::{
     AdapterContext, Asker, Call, Capture, MethodRule, Pause, RequestRecord, Resumption, Scope, Settled,
     Stopwatch, ToolCall, ToolOutcome,
 };
-use executor_store::{CallRow, Change, ConnectionRow, SourceRow, UnreviewedRow};
+use executor_store::{CallRow, Change, ConnectionRow, SourceRow, ToolRow, UnreviewedRow};
 use executor_telemetry::Place;
 use executor_telemetry::metrics::metrics;
 use executor_telemetry::spans::names;
@@ -26,6 +26,7 @@ use crate::policies::{Action, Decision, Subject};
 use crate::problem::{Problem, ProblemKind};
 use crate::session::{CallOptions, Session};
 use crate::tool_error::{GateEnd, ToolAnswer, ToolError, encode, settled};
+use crate::trust::was_taken_back;
 use crate::watch::CallWatch;
 use crate::workspace::Workspace;
 
@@ -293,7 +294,7 @@ impl Leaving<'_> {
         let requests = self.requests();
         let bound = &self.admitted.bound;
         let explained = |error| self.session.workspace.explain_refusal(bound, &requests, error);
-        let result = result.map_err(|error| explained(self.unless_unknown(error, &requests)));
+        let result = result.map_err(|error| explained(unless_unknown(&bound.tool.row, error, &requests)));
         let outcome = match &result {
             Ok(answer) => {
                 let answer = ToolAnswer { data: answer.data.clone(), http: answer.http.clone() };
@@ -312,24 +313,6 @@ impl Leaving<'_> {
         self.over = true;
         let requests = self.requests();
         self.write(None, "paused", &requests);
-    }
-
-    /// A write whose adapter broke after its request had left did something
-    /// that nobody can tell.
-    fn unless_unknown(&self, error: ToolError, requests: &[RequestRecord]) -> ToolError {
-        let broke = matches!(error.code.as_str(), "timeout" | "trap" | "out-of-fuel" | "out-of-memory");
-        let left =
-            requests.iter().any(|request| !matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
-        if !broke || !left || error.status.is_some() {
-            return error;
-        }
-        let message =
-            format!("{}; its request had left, so whether it took effect is unknown", error.message);
-        ToolError {
-            message,
-            retryable: false,
-            ..ToolError::new(&error.tool, "outcome-unknown", String::new())
-        }
     }
 
     fn requests(&self) -> Vec<RequestRecord> {
@@ -390,6 +373,33 @@ impl Drop for Leaving<'_> {
         };
         let (code, requests) = (error.code.clone(), self.requests());
         self.write(Some(&settled(Err(error.into()), self.options.raw)), &code, &requests);
+    }
+}
+
+/// A write whose adapter broke after its request had left did something that
+/// nobody can tell; and so did one that its adapter lost the answer of, which
+/// may think that it can be sent twice by a word that does not count.
+fn unless_unknown(tool: &ToolRow, error: ToolError, requests: &[RequestRecord]) -> ToolError {
+    let unknown = match error.code.as_str() {
+        "timeout" | "trap" | "out-of-fuel" | "out-of-memory" => true,
+        "connection-lost" | "upstream-timeout" => !tool.read_only && !tool.idempotent,
+        // What a program that ends before it was greeted says is worth more.
+        "process-failed" => was_taken_back(tool),
+        _ => false,
+    };
+    let left = |request: &RequestRecord| {
+        !matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+            && !matches!(request.error, Some("connect-failed" | "process-failed"))
+    };
+    if !unknown || error.status.is_some() || !requests.iter().any(left) {
+        return error;
+    }
+    ToolError {
+        code: "outcome-unknown".into(),
+        message: format!("{}; its request had left, so whether it took effect is unknown", error.message),
+        retryable: false,
+        retry_after_ms: None,
+        ..error
     }
 }
 
@@ -455,4 +465,80 @@ fn argument_error(tool: &Tool, fault: ArgumentFault) -> ToolError {
         "accepted": fault.accepted,
     });
     ToolError { details: Some(details), ..ToolError::new(&tool.path, "invalid-arguments", fault.message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use executor_store::Digest;
+
+    use super::*;
+
+    fn tool(idempotent: bool, meta: Option<&str>) -> ToolRow {
+        ToolRow {
+            name: "delete".into(),
+            description: String::new(),
+            title: None,
+            summary: String::new(),
+            request: None,
+            input_schema: "{}".into(),
+            output_schema: None,
+            read_only: false,
+            destructive: true,
+            idempotent,
+            deprecated: false,
+            requires_approval: true,
+            auth: Vec::new(),
+            binding: Vec::new(),
+            annotations_meta: None,
+            meta: meta.map(str::to_owned),
+            digest: Digest::of(b"delete"),
+        }
+    }
+
+    fn request(method: &str, error: Option<&'static str>) -> RequestRecord {
+        RequestRecord {
+            method: method.into(),
+            origin: String::new(),
+            path: String::new(),
+            status: None,
+            error,
+            challenge: None,
+            duration_us: 1,
+        }
+    }
+
+    #[test]
+    fn a_write_whose_answer_was_lost_is_unknown_whatever_its_adapter_was_told() {
+        let check = |tool: &ToolRow, code: &str, requests: Vec<RequestRecord>, unknown: bool| {
+            let details = Some(json!({"stderr": "oh"}));
+            let lost =
+                ToolError { retryable: true, details, ..ToolError::new("x.delete", code, "it was lost") };
+            let error = unless_unknown(tool, lost, &requests);
+            assert_eq!(error.details, Some(json!({"stderr": "oh"})), "{code}");
+            let expect = if unknown { ("outcome-unknown", false) } else { (code, true) };
+            assert_eq!((error.code.as_str(), error.retryable), expect, "{requests:?}");
+        };
+        let (write, repeatable) = (tool(false, None), tool(true, None));
+        let (post, get, line) = (request("POST", None), request("GET", None), request("WRITE", None));
+        for code in ["connection-lost", "upstream-timeout"] {
+            check(&write, code, vec![get.clone(), post.clone()], true);
+            check(&write, code, vec![line.clone()], true);
+            check(&write, code, vec![get.clone()], false);
+            check(&write, code, vec![request("POST", Some("connect-failed"))], false);
+            check(&repeatable, code, vec![post.clone()], false);
+        }
+        check(&repeatable, "trap", vec![post.clone()], true);
+        check(&write, "upstream-failed", vec![post], false);
+        let taken_back = tool(false, Some(r#"{"taken_back":true}"#));
+        check(&taken_back, "process-failed", vec![line.clone()], true);
+        check(&taken_back, "process-failed", vec![request("WRITE", Some("process-failed"))], false);
+        check(&write, "process-failed", vec![line], false);
+    }
+
+    #[test]
+    fn an_answer_with_a_status_is_one() {
+        let lost = ToolError { status: Some(504), ..ToolError::new("x.delete", "upstream-timeout", "no") };
+        let error = unless_unknown(&tool(false, None), lost, &[request("POST", None)]);
+        assert_eq!(error.code, "upstream-timeout");
+    }
 }

@@ -18,7 +18,7 @@ use crate::commands::{CommandInput, CommandView};
 use crate::components::Grant;
 use crate::detection::HINT_CHARS;
 use crate::discovery::shown;
-use crate::document::DocumentInput;
+use crate::document::{DocumentInput, shown_url};
 use crate::indexing::{Indexing, SIGN_IN_NEEDED};
 use crate::once::Once;
 use crate::page::{Page, PageQuery};
@@ -118,7 +118,7 @@ pub struct SourceDetail {
     pub connection_names: Vec<String>,
     /// Its adapter's settings.
     pub settings: Value,
-    /// Where its document is from.
+    /// Where its document is from; of a query it is shown that there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_url: Option<String>,
     /// The files that its document is, its own first, where it is several.
@@ -258,7 +258,7 @@ impl Workspace {
             settings,
             document: kept.document,
             files: kept.files,
-            document_url: found.url.clone(),
+            document_url: found.lasting.clone(),
             media_type: found.document.media_type.clone(),
             origins: origins(&request, &indexed)?,
             allowed_hosts: hosts.iter().map(HostPort::to_string).collect(),
@@ -411,7 +411,7 @@ impl Workspace {
                 .collect(),
             connection_names: connections.map(|connection| connection.name.to_string()).collect(),
             settings: serde_json::from_str(&row.settings).unwrap_or(Value::Null),
-            document_url: row.document_url.clone(),
+            document_url: row.document_url.as_deref().map(shown_url),
             document_files: row.files.iter().map(|(path, _)| path.clone()).collect(),
             command: CommandView::of(row)?,
         })

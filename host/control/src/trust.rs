@@ -7,7 +7,11 @@
 //! it counts for every source.
 
 use executor_store::{Staged, ToolRow};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// What a tool's `meta` says where it promised that it may be called twice,
+/// and that was taken back. Its binding, which is the adapter's, says so still.
+const TAKEN_BACK: &str = "taken_back";
 
 /// Takes back what untrusted hints promise. `meta` is what the index said of
 /// the source: `hints` in it says that promises are the server's.
@@ -20,17 +24,30 @@ pub(crate) fn settle_hints(staged: &mut Staged, meta: Option<&str>, trusted: boo
 
 /// Nothing of the source promises anything, but what its protocol does.
 pub(crate) fn take_back(staged: &mut Staged) {
-    for tool in staged.tools.iter_mut().filter(|tool| !is_by_protocol(tool)) {
+    for tool in &mut staged.tools {
+        let mut meta = meta_of(tool);
+        // The request that is sent is one that reads, whoever answers it.
+        if meta["by_protocol"] == true {
+            continue;
+        }
+        if tool.read_only || tool.idempotent {
+            meta[TAKEN_BACK] = json!(true);
+            tool.meta = Some(meta.to_string());
+        }
         tool.read_only = false;
         tool.idempotent = false;
     }
 }
 
-/// Whether the adapter says that the protocol promises it: the request that is
-/// sent is one that reads, whoever answers it.
-fn is_by_protocol(tool: &ToolRow) -> bool {
-    let meta = tool.meta.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    meta.is_some_and(|meta| meta["by_protocol"] == true)
+/// Whether a tool's adapter may take it for one that can be called twice, where
+/// its word does not count.
+pub(crate) fn was_taken_back(tool: &ToolRow) -> bool {
+    meta_of(tool)[TAKEN_BACK] == true
+}
+
+fn meta_of(tool: &ToolRow) -> Value {
+    let meta: Option<Value> = tool.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok());
+    meta.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }
 
 #[cfg(test)]
@@ -61,9 +78,13 @@ mod tests {
     }
 
     fn check(meta: Option<&str>, trusted: bool, reads: bool) {
-        let mut staged = Staged { tools: vec![tool(None)], ..Staged::default() };
+        let tool = tool(Some(r#"{"request":"tools/call t"}"#));
+        let mut staged = Staged { tools: vec![tool], ..Staged::default() };
         settle_hints(&mut staged, meta, trusted);
-        assert_eq!((staged.tools[0].read_only, staged.tools[0].idempotent), (reads, reads), "{meta:?}");
+        let tool = &staged.tools[0];
+        assert_eq!((tool.read_only, tool.idempotent), (reads, reads), "{meta:?}");
+        assert_eq!(was_taken_back(tool), !reads, "{meta:?}");
+        assert_eq!(meta_of(tool)["request"], "tools/call t", "what else is told of it stays");
     }
 
     #[test]

@@ -166,12 +166,20 @@ pub(crate) fn auth_hints(found: &Found) -> Vec<AuthHint> {
     told.iter().map(challenge::Challenge::method).map(|(kind, label)| AuthHint { kind, label }).collect()
 }
 
-/// A name for what nobody names: what its host is called.
+/// Second labels under which names are registered, as in `example.co.uk`.
+/// First-party adapters, which share no code with the host, go by the same.
+const SHARED_LABELS: [&str; 7] = ["co", "com", "net", "org", "gov", "ac", "edu"];
+
+/// A name for what nobody names: the label that its host registered.
 pub(crate) fn name_of(found: &Found) -> String {
     let host = found.at().and_then(|at| at.domain().map(str::to_owned)).unwrap_or_default();
-    let labels: Vec<&str> = host.split('.').filter(|label| *label != "www" && *label != "api").collect();
-    let telling = labels[..labels.len().saturating_sub(1)].last().or(labels.first());
-    telling.filter(|label| !label.is_empty()).map_or_else(|| "api".to_owned(), |label| (*label).to_owned())
+    let mut labels: Vec<&str> = host.split('.').collect();
+    let country = labels.len() > 1 && labels.pop().is_some_and(|last| last.len() == 2);
+    if country && labels.len() > 1 && labels.last().is_some_and(|label| SHARED_LABELS.contains(label)) {
+        labels.pop();
+    }
+    let telling = labels.pop().filter(|label| !matches!(*label, "" | "www" | "api"));
+    telling.unwrap_or("api").to_owned()
 }
 
 impl Unknown {
@@ -217,6 +225,9 @@ mod tests {
         check("https://www.example.com/", "example");
         check("http://localhost:1/", "localhost");
         check("http://127.0.0.1:1/", "api");
-        check("https://api.com/", "com");
+        check("https://api.example.co.uk/x", "example");
+        check("https://www.example.com.au/", "example");
+        check("https://co.uk/", "co");
+        check("https://api.com/", "api");
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Call a tool, or show what a call would send",
             call,
         )
+        .cancellable()
         .needs(call_need)
         .takes::<CallTool>()
         .once()
