@@ -16,7 +16,6 @@ use crate::commands::ENVIRONMENT;
 use crate::indexing::ConnectionIndex;
 use crate::oauth::{Endpoints, Flow, Grant, OK};
 use crate::once::Once;
-use crate::outlive::Outliving;
 use crate::page::{Page, PageQuery};
 use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
@@ -131,16 +130,6 @@ impl Workspace {
         request: AddConnection,
         once: Option<Once>,
     ) -> Result<ConnectionView, Problem> {
-        let (workspace, caller) = (self.this(), caller.clone());
-        Outliving::new(async move { workspace.adding_connection(&caller, request, once).await }).await
-    }
-
-    async fn adding_connection(
-        &self,
-        caller: &Caller,
-        request: AddConnection,
-        once: Option<Once>,
-    ) -> Result<ConnectionView, Problem> {
         if let Some(key) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let (source, name) = key.split_once('/').unwrap_or((&key, DEFAULT));
             return Ok(connection_view(self.known_connection(source, name)?));
@@ -219,19 +208,6 @@ impl Workspace {
     /// # Errors
     /// When there is no such connection, or it has no value of a name.
     pub async fn set_connection(
-        &self,
-        caller: &Caller,
-        source: &str,
-        name: &str,
-        request: SetConnection,
-    ) -> Result<ConnectionView, Problem> {
-        let (workspace, caller) = (self.this(), caller.clone());
-        let (source, name) = (source.to_owned(), name.to_owned());
-        Outliving::new(async move { workspace.setting_connection(&caller, &source, &name, request).await })
-            .await
-    }
-
-    async fn setting_connection(
         &self,
         caller: &Caller,
         source: &str,
@@ -362,12 +338,6 @@ impl Workspace {
     /// # Errors
     /// When there is none of that name.
     pub async fn remove_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
-        let (workspace, caller) = (self.this(), caller.clone());
-        let (source, name) = (source.to_owned(), name.to_owned());
-        Outliving::new(async move { workspace.removing_connection(&caller, &source, &name).await }).await
-    }
-
-    async fn removing_connection(&self, caller: &Caller, source: &str, name: &str) -> Result<(), Problem> {
         let row = self.known_connection(source, name)?;
         let grant = Grant::read(row.oauth.as_deref());
         // A refresh under way would bring back tokens that nobody revokes.
