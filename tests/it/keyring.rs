@@ -125,7 +125,10 @@ async fn what_keeps_the_key_from_its_home_is_said_and_changes_nothing() {
     assert!(locked.contains("keyring is locked") && locked.contains("import-key"), "{locked}");
     let report = daemon.run(&["doctor"]);
     assert!(report.code() == 1 && report.stdout.contains("unlock the keyring"), "{report:?}");
-    keyring.change(|mood| mood.locked = false);
+    keyring.change(|mood| (mood.locked, mood.collection) = (false, false));
+    let signed_out = refused(&daemon);
+    assert!(signed_out.contains("no default collection"), "{signed_out}");
+    keyring.change(|mood| mood.collection = true);
 
     keyring.change(|mood| mood.running = false);
     let gone = refused(&daemon);
@@ -260,7 +263,15 @@ async fn a_key_moves_to_the_keyring_and_back() {
     in_keyring(&daemon);
     keyring.change(|mood| mood.locked = false);
     daemon.run(&["secrets", "move-key", "--to", "file"]).ok();
-    assert_eq!((said(&daemon), keyring.items()), (key, Vec::new()));
+    assert_eq!((said(&daemon), keyring.items()), (key.clone(), Vec::new()));
+
+    // A keyring that does not let go of its item keeps nobody from the key.
+    daemon.run(&["secrets", "move-key", "--to", "keyring"]).ok();
+    keyring.change(|mood| mood.silent_on = Some("Delete"));
+    let left = daemon.run(&["secrets", "move-key", "--to", "file"]);
+    assert!(left.code() == 0 && left.stderr.contains("may still be in the system's keyring"), "{left:?}");
+    assert_eq!(said(&daemon), key);
+    keyring.change(|mood| mood.silent_on = None);
     assert!(daemon.run(&["secrets", "move-key", "--to", "file"]).stderr.contains("as it was"));
     keyring.change(|mood| mood.running = false);
     daemon.serve();

@@ -123,12 +123,13 @@ impl From<StoreError> for Problem {
 /// What gets at a keyring.
 fn remedy(why: &KeyringError) -> &'static str {
     match why {
-        KeyringError::Locked => "unlock the keyring: sign in to the desktop, or open its password manager",
+        KeyringError::Locked | KeyringError::NoCollection => {
+            "unlock the keyring: sign in to the desktop, or open its password manager"
+        }
         KeyringError::NoBus | KeyringError::Bus(_) | KeyringError::Foreign(_) => {
             "start the daemon within your own desktop session"
         }
         KeyringError::NoService => "start the program that keeps your passwords",
-        KeyringError::NoCollection => "make a default keyring in your password manager",
         KeyringError::Silent(_) | KeyringError::Forgetful | KeyringError::Refused(_) => {
             "see what your password manager says"
         }

@@ -71,8 +71,9 @@ pub enum KeyringError {
     /// No program keeps secrets in this session.
     #[error("no keyring answers on the session bus")]
     NoService,
-    /// The keyring has no place that outlives the session.
-    #[error("the keyring has no default collection")]
+    /// The keyring has no place that outlives the session, or its user has not
+    /// signed in to it.
+    #[error("the keyring has no default collection in this session")]
     NoCollection,
     /// It needs its user.
     #[error("the keyring is locked")]
@@ -286,11 +287,13 @@ impl Service {
         if !locked.is_empty() {
             return Err(KeyringError::Locked);
         }
-        // Some find nothing in what is locked.
+        // Some find nothing in what is locked, and know no collection before
+        // their user has signed in: then nobody can say that there is none.
         let collection = self.alias("default").await?;
-        if collection.as_str() != NONE {
-            self.expect_unlocked(&collection, COLLECTION).await?;
+        if collection.as_str() == NONE {
+            return Err(KeyringError::NoCollection);
         }
+        self.expect_unlocked(&collection, COLLECTION).await?;
         Ok(open)
     }
 
@@ -374,4 +377,32 @@ where
 fn reason(error: &zbus::Error) -> String {
     let text = error.to_string();
     text.chars().filter(|character| !character.is_control()).take(REASON_LIMIT_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sockets_of_this_machine_are_taken() {
+        let check = |addresses: &str, expect: Option<&str>| {
+            assert_eq!(local(addresses).as_deref(), expect, "{addresses}");
+        };
+        check("unix:path=/run/user/1/bus", Some("unix:path=/run/user/1/bus"));
+        check("tcp:host=example.com,port=1;unix:abstract=/a,guid=0", Some("unix:abstract=/a,guid=0"));
+        for none in ["", "disabled:", "tcp:host=127.0.0.1,port=1", "unixexec:path=/bin/sh", "autolaunch:"] {
+            check(none, None);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_usual_bus_is_for_keys_that_are_known_to_be_there() {
+        let keyring = Keyring::of(None, Some("unix:path=/nowhere/bus"));
+        let item = Item { id: "1", label: "a key", text: "key" };
+        assert_eq!(keyring.put(&item, Asking::Glancing), Err(KeyringError::NoBus));
+        let refused = keyring.get("1").unwrap_err();
+        assert!(matches!(&refused, KeyringError::Bus(why) if why.contains("/nowhere")), "{refused}");
+        assert_eq!(Keyring::default().get("1").unwrap_err(), KeyringError::NoBus);
+        assert_eq!(Keyring::of(Some("unix:"), None).get("1").map_err(|_| ()), Err(()));
+    }
 }

@@ -43,7 +43,8 @@ pub struct Mood {
     pub startable: bool,
     /// Whether its collection is locked.
     pub locked: bool,
-    /// Whether there is a default collection.
+    /// Whether there is a default collection; without it no item is found, as
+    /// where nobody has signed in.
     pub collection: bool,
     /// Whether that ends with the session.
     pub fleeting: bool,
@@ -310,7 +311,10 @@ impl State {
     }
 
     fn search(&self, wanted: &BTreeMap<String, String>) -> zbus::Result<Outcome> {
-        let fits = |item: &Item| wanted.iter().all(|(name, value)| item.attributes.get(name) == Some(value));
+        let there = self.mood.collection;
+        let fits = |item: &Item| {
+            there && wanted.iter().all(|(name, value)| item.attributes.get(name) == Some(value))
+        };
         let found = self.items.iter().filter(|(_, item)| fits(item));
         let paths: zbus::Result<Vec<_>> = found.map(|(number, _)| path(format!("{ITEMS}{number}"))).collect();
         let paths = paths?;
