@@ -16,6 +16,7 @@ use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
+use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -41,7 +42,7 @@ pub(crate) enum ConnectError {
     Refused { host: HostPort, source: io::Error },
     #[error("{host} does not answer within {} s", CONNECT_TIMEOUT.as_secs())]
     Timeout { host: HostPort },
-    #[error("{host} has no trustworthy certificate: {source}")]
+    #[error("{host} {}", tls_reason(.source))]
     Tls { host: HostPort, source: io::Error },
 }
 
@@ -125,6 +126,29 @@ async fn connect_tls(host: &str, tcp: TcpStream) -> io::Result<TlsStream<TcpStre
     let name =
         ServerName::try_from(bare).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     tls_connector()?.connect(name, tcp).await
+}
+
+/// What is wrong with a server's TLS, and what can be done about it.
+fn tls_reason(error: &io::Error) -> String {
+    let Some(error) = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()) else {
+        return format!("can't be talked to by TLS: {error}");
+    };
+    match error {
+        rustls::Error::InvalidMessage(_) => "speaks no TLS on this port: is it http?".to_owned(),
+        rustls::Error::InvalidCertificate(fault) => match fault {
+            CertificateError::UnknownIssuer | CertificateError::Other(_) => {
+                "has a certificate that is self-signed, or of an authority that this machine does not trust: add that one to the machine's (`update-ca-certificates`), then restart the daemon".to_owned()
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "has a certificate that has expired (or this machine's clock is wrong)".to_owned()
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "has a certificate of another name".to_owned()
+            }
+            fault => format!("has a certificate that can't be trusted: {fault}"),
+        },
+        error => format!("can't be talked to by TLS: {error}"),
+    }
 }
 
 /// The machine's own certificate authorities, read when TLS is first used.
@@ -229,6 +253,24 @@ mod tests {
             waiting.push(stream.expect("loopback works"));
         }
         (address, waiting, listener)
+    }
+
+    #[test]
+    fn what_is_wrong_with_tls_is_said_in_words() {
+        let check = |error: rustls::Error, part: &str| {
+            let error = ConnectError::Tls {
+                host: HostPort::new("api.test", 443),
+                source: io::Error::new(io::ErrorKind::InvalidData, error),
+            };
+            let said = error.to_string();
+            assert!(said.starts_with("api.test:443 ") && said.contains(part), "{said}");
+        };
+        check(rustls::InvalidMessage::InvalidContentType.into(), "speaks no TLS");
+        check(CertificateError::UnknownIssuer.into(), "self-signed");
+        check(CertificateError::Expired.into(), "has expired");
+        check(CertificateError::NotValidForName.into(), "of another name");
+        check(CertificateError::Revoked.into(), "can't be trusted: Revoked");
+        check(rustls::Error::HandshakeNotComplete, "by TLS: handshake not complete");
     }
 
     #[tokio::test]
