@@ -57,6 +57,8 @@ async fn a_source_gets_its_tools_with_its_connection() {
 async fn a_refresh_takes_the_connection_and_gives_up_no_tools() {
     let (daemon, emulator) = start().await;
     add(&daemon, &emulator);
+    let said = daemon.run(&["call", "shop.query.products", "{}"]).fails(1);
+    assert!(said.contains("to those alone who sign in") && said.contains("connections add shop"), "{said}");
     let connect = |name: &str, value: &str| {
         daemon.run(&["connections", "add", "shop", "--name", name, "--auth", "bearer", "--set", value])
     };

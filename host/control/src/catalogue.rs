@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::arguments::{self, Validator};
+use crate::indexing::wants_sign_in;
 use crate::problem::{Problem, ProblemKind};
 use crate::search::{Document, Index};
 use crate::workspace::Workspace;
@@ -137,6 +138,14 @@ impl Workspace {
         );
         let problem =
             Problem::new(ProblemKind::NotFound, "tool-not-found", format!("there is no tool {path}"));
+        let source = SourceName::parse(path.split('.').next().unwrap_or_default()).ok();
+        let locked = source.and_then(|name| self.store.source(&name).ok().flatten());
+        if let Some(row) = locked.filter(|row| row.tool_count == 0 && wants_sign_in(Some(&row.meta))) {
+            let name = &row.name;
+            let message = format!("{name} shows its tools to those alone who sign in, and has none yet");
+            return Problem::new(ProblemKind::NotFound, "tool-not-found", message)
+                .hint(format!("`executor connections add {name}` signs in, and lists them"));
+        }
         let hint = match suggestions.as_slice() {
             [] if self.store.sources().is_ok_and(|sources| sources.is_empty()) => {
                 "there are no sources yet: `executor sources add URL` adds one".to_owned()

@@ -224,7 +224,7 @@ fn awaits_connection(row: &SourceRow) -> bool {
 }
 
 /// Whether an index ended at a sign-in.
-fn wants_sign_in(meta: Option<&str>) -> bool {
+pub(crate) fn wants_sign_in(meta: Option<&str>) -> bool {
     let meta: Value = meta.and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
     meta.get("sign_in") == Some(&Value::Bool(true))
 }
