@@ -54,7 +54,9 @@ fn post_route(path: &str) -> Option<Calls> {
         "/executions/{id}/resume" | "/executions/{id}/rerun" | "/executions/{id}/cancel" => Calls::Again,
         // A check calls a read that needs no argument, by the same call.
         "/connections/{source}/{name}/check" => Calls::Again,
-        "/sources"
+        // A file is put there; a call names it.
+        "/blobs"
+        | "/sources"
         | "/sources/detect"
         | "/sources/{source}/refresh"
         | "/sources/{source}/review"
@@ -179,7 +181,7 @@ async fn no_command_goes_past_it() {
             "serve" | "up" | "down" | "status" | "doctor" | "sources" | "connections" | "tools"
             | "resume" | "executions" | "policies" | "config" | "component" | "audit" | "completions"
             | "version" | "explain" | "tokens" | "connect" | "accounts" | "members" | "organizations"
-            | "workspaces" | "secrets" | "help" => continue,
+            | "workspaces" | "secrets" | "blobs" | "help" => continue,
             // Its tools have a test of their own.
             "mcp" => continue,
             other => panic!("executor {other}: does it call tools? Say so here"),

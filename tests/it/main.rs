@@ -5,6 +5,7 @@
 
 mod approvals;
 mod authorized;
+mod blobs;
 mod components;
 mod connect;
 mod daemon;

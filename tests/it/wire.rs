@@ -82,15 +82,23 @@ impl Wire {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Response {
-        let mut reader = BufReader::new(self.open(method, path, headers, body));
-        let head = read_head(&mut reader);
-        let mut body = Vec::new();
-        reader.read_to_end(&mut body).unwrap();
-        if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
-            body = unchunked(&body);
-        }
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Response { status, head, body }
+        self.send_bytes(method, path, headers, body.as_bytes())
+    }
+
+    /// The same with a body of any bytes.
+    pub(crate) fn send_bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Response {
+        receive(self.open(method, path, headers, body, body.len()))
+    }
+
+    /// The head of a request whose body would have so many bytes.
+    pub(crate) fn announce(&self, method: &str, path: &str, bytes: usize) -> Response {
+        receive(self.open(method, path, &[], b"", bytes))
     }
 
     /// A stream of events, after its head.
@@ -100,7 +108,7 @@ impl Wire {
 
     /// The same with headers.
     pub(crate) fn events_with(&self, path: &str, headers: &[(&str, &str)]) -> (String, BufReader<TcpStream>) {
-        let mut reader = BufReader::new(self.open("GET", path, headers, ""));
+        let mut reader = BufReader::new(self.open("GET", path, headers, b"", 0));
         let head = read_head(&mut reader);
         (head, reader)
     }
@@ -110,9 +118,16 @@ impl Wire {
         format!("http://{}", self.authority)
     }
 
-    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        length: usize,
+    ) -> TcpStream {
         let mut text =
-            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {length}\r\n");
         if !headers.iter().any(|(name, _)| *name == "host") {
             text += &format!("host: {}\r\n", self.authority);
         }
@@ -124,9 +139,22 @@ impl Wire {
         }
         let mut stream = TcpStream::connect(&self.authority).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
+        stream.write_all(format!("{text}\r\n").as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
         stream
     }
+}
+
+fn receive(stream: TcpStream) -> Response {
+    let mut reader = BufReader::new(stream);
+    let head = read_head(&mut reader);
+    let mut body = Vec::new();
+    reader.read_to_end(&mut body).unwrap();
+    if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        body = unchunked(&body);
+    }
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Response { status, head, body }
 }
 
 fn read_head(reader: &mut impl std::io::BufRead) -> String {

@@ -1,5 +1,6 @@
 //! The daemon's HTTP API, as the commands use it.
 
+use std::io::BufRead;
 use std::os::unix::net::UnixStream;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::daemon;
 use crate::failure::Failure;
-use crate::http::{self, HttpError, Request, Response};
+use crate::http::{self, HttpError, Request, Response, Stream};
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
@@ -77,6 +78,25 @@ impl<'c> Api<'c> {
 
     pub(crate) fn delete(&self, target: &str) -> Result<Answer, Failure> {
         self.ask("DELETE", target, None)
+    }
+
+    /// Sends a file as it is read. `name` says in errors what that is.
+    pub(crate) fn upload(&self, target: &str, name: &str, body: Stream<'_>) -> Result<Answer, Failure> {
+        let stream = daemon::connect(self.context, self.start)?;
+        let request = Request { method: "POST", target, accept: JSON, body: None, headers: &[] };
+        let answered = http::upload(stream, &request, body)
+            .map_err(|error| Failure::usage(format!("{name} can't be read: {error}")))?;
+        whole(answered?)
+    }
+
+    /// The bytes of an answer that is no JSON, to be read as they come.
+    pub(crate) fn download(&self, target: &str) -> Result<impl BufRead + use<>, Failure> {
+        let response = self.send("GET", target, None, "*/*")?;
+        if response.status >= 400 {
+            whole(response)?;
+            return Err(Failure::bug("the daemon's error is none"));
+        }
+        Ok(response.into_reader())
     }
 
     /// A request whose progress is told while it lasts.

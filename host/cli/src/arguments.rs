@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    accounts, audit, call, completions, component, config, connect, connections, executions, explain,
+    accounts, audit, blobs, call, completions, component, config, connect, connections, executions, explain,
     guard_process, mcp, members, organizations, policies, resume, run, secrets, serve, sources, tokens,
     tools, up, version, workspaces,
 };
@@ -100,6 +100,11 @@ pub(crate) enum Command {
     Executions {
         #[command(subcommand)]
         action: executions::Action,
+    },
+    /// Put files there for calls, and get those of answers
+    Blobs {
+        #[command(subcommand)]
+        action: blobs::Action,
     },
     /// Say which tools are allowed, ask first, or are blocked
     Policies {

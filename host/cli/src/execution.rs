@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::api::Answer;
 use crate::context::Context;
+use crate::downloads;
 use crate::failure::{Exit, Failure, hints_of, telling_code};
 use crate::output::error_text;
 use crate::prompt;
@@ -36,6 +37,16 @@ impl Program {
 /// Reports an execution to its end, or until nobody here can answer what it
 /// asks. On a terminal the person is asked.
 pub(crate) fn report(context: &Context, answer: Answer, program: &Program) -> Result<Exit, Failure> {
+    report_to(context, answer, program, None)
+}
+
+/// The same with a file that the one of its result is written to.
+pub(crate) fn report_to(
+    context: &Context,
+    answer: Answer,
+    program: &Program,
+    target: Option<&str>,
+) -> Result<Exit, Failure> {
     let mut view = answer.value;
     let mut shown = Shown::default();
     if !context.output.json {
@@ -48,7 +59,7 @@ pub(crate) fn report(context: &Context, answer: Answer, program: &Program) -> Re
         }
         shown.print_new(context, &view)?;
     }
-    settle(context, view, program)
+    settle(context, view, program, target)
 }
 
 fn waits(view: &Value) -> bool {
@@ -69,17 +80,15 @@ fn ask_next(context: &Context, view: &Value) -> Result<Option<Answer>, Failure> 
 
 /// The end as it is: prints the result or tells the error, and gives the exit
 /// code.
-fn settle(context: &Context, mut view: Value, program: &Program) -> Result<Exit, Failure> {
+fn settle(context: &Context, view: Value, program: &Program, target: Option<&str>) -> Result<Exit, Failure> {
     if context.output.json {
         context.output.print_json(&view)?;
     }
     match view["status"].as_str() {
         Some("completed") => {
             let failed = view["result"]["ok"] == Value::Bool(false) && view["result"]["error"].is_object();
-            if !context.output.json
-                && let Some(result) = view.get_mut("result")
-            {
-                context.output.print(&text::plain(&result.take()))?;
+            if let Some(result) = view.get("result") {
+                show_result(context, result, target)?;
             }
             // With --raw a failure is a value, and still one.
             Ok(if failed && view["kind"] == "call" { Exit::Failed } else { Exit::Ok })
@@ -103,6 +112,20 @@ fn settle(context: &Context, mut view: Value, program: &Program) -> Result<Exit,
             Ok(Exit::Ok)
         }
     }
+}
+
+/// Prints a result; its file goes where the person said. Nothing of a result
+/// is lost where that can't be done.
+fn show_result(context: &Context, result: &Value, target: Option<&str>) -> Result<(), Failure> {
+    let saved = target.map(|target| downloads::save_only(context, result, target));
+    let is_shown = !matches!(saved, Some(Ok(()))) || !downloads::is_file(result);
+    if is_shown && !context.output.json {
+        context.output.print(&text::plain(result))?;
+        if target.is_none() {
+            downloads::tell(context, result);
+        }
+    }
+    saved.unwrap_or(Ok(()))
 }
 
 /// How much of the logs and values has been printed.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::text;
+use crate::uploads::{self, Takes};
 
 /// How deep a dotted flag may lead.
 const DEPTH_LIMIT: usize = 16;
@@ -19,6 +20,8 @@ pub(crate) enum Kind {
     Number,
     Boolean,
     List,
+    /// A file of the machine, or one that the workspace holds.
+    File,
     /// An object, a union, or a type that is not said: JSON, else a text.
     Any,
 }
@@ -92,6 +95,9 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
 }
 
 fn kind(schema: &Value) -> Kind {
+    if uploads::takes(schema) == Some(Takes::Reference) {
+        return Kind::File;
+    }
     let named = match &schema["type"] {
         Value::String(name) => Some(name.as_str()),
         // `["string", "null"]` is a text that may be left out.
@@ -220,6 +226,13 @@ pub(crate) fn insert(
         return Ok(());
     }
     let value = parse(flag, property.kind, property.schema, given)?;
+    if property.kind == Kind::File && uploads::takes_several(property.schema) && object.contains_key(*name) {
+        match &mut object[*name] {
+            Value::Array(items) => items.push(value),
+            first => *first = Value::Array(vec![first.take(), value]),
+        }
+        return Ok(());
+    }
     if object.insert((*name).to_owned(), value).is_some() {
         return Err(twice(flag));
     }
@@ -237,7 +250,11 @@ fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, F
     let json = serde_json::from_str::<Value>(given).ok();
     let nullable = schema["type"].as_array().is_some_and(|names| names.iter().any(|name| name == "null"));
     let value = match (kind, json) {
+        (Kind::Text, _) if given.starts_with('@') && uploads::takes(schema) == Some(Takes::Base64) => {
+            uploads::base64(given)?
+        }
         (Kind::Text, _) => Value::from(given),
+        (Kind::File, _) => uploads::given(given).ok_or_else(|| no_file(name, given))?,
         (_, Some(Value::Null)) if nullable => Value::Null,
         (Kind::Integer, Some(value)) if value.is_i64() || value.is_u64() => value,
         (Kind::Integer, _) => return Err(wrong("a whole number")),
@@ -250,6 +267,12 @@ fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, F
     };
     check_choice(name, schema, &value)?;
     Ok(value)
+}
+
+fn no_file(name: &str, given: &str) -> Failure {
+    let (name, given) = (flag_name(name), text::line(given, 80));
+    Failure::usage(format!("--{name} takes a file, and `{given}` is a text"))
+        .hint(format!("`--{name} @PATH` sends a file of this machine, `--{name} -` stdin, `--{name} blob:…` one that the workspace holds"))
 }
 
 fn check_choice(name: &str, schema: &Value, value: &Value) -> Result<(), Failure> {
@@ -292,7 +315,9 @@ fn value_name(property: &Property<'_>) -> String {
         Kind::Integer => "integer",
         Kind::Number => "number",
         Kind::Boolean => "[true|false]",
+        Kind::List if kind(&property.schema["items"]) == Kind::File => "@file, repeated",
         Kind::List => "item, repeated",
+        Kind::File => "@file",
         Kind::Any => "json",
     }
     .to_owned()
@@ -406,6 +431,48 @@ mod tests {
         --body.body   text
         --body.owner  integer
         --user        json
+        ");
+    }
+
+    #[test]
+    fn a_file_is_marked_and_a_text_is_none() {
+        let file = json!({ "properties": { "$file": { "type": "string" } }, "type": "object" });
+        let schema = json!({ "properties": {
+            "up": file, "all": { "type": "array", "items": file },
+            "some": { "anyOf": [{ "type": "array", "items": file }, file] },
+            "text": { "type": "string" }, "data": { "type": "string", "contentEncoding": "base64" } } });
+        let take = |given: &[(&str, &str)]| {
+            let mut arguments = Map::new();
+            for (flag, value) in given {
+                insert(&mut arguments, &property(&schema, flag, "t")?, value)?;
+            }
+            Ok::<_, Failure>(Value::Object(arguments))
+        };
+        let at = |name: &str| json!({ "$file": name });
+        assert_eq!(take(&[("up", "@a"), ("text", "@a")]).unwrap(), json!({ "up": at("@a"), "text": "@a" }));
+        assert_eq!(take(&[("all", "@a"), ("all", "@b")]).unwrap(), json!({ "all": [at("@a"), at("@b")] }));
+        assert_eq!(take(&[("some", "@a")]).unwrap(), json!({ "some": at("@a") }));
+        let three = take(&[("some", "@a"), ("some", "@b"), ("some", "blob:1")]).unwrap();
+        assert_eq!(three, json!({ "some": [at("@a"), at("@b"), at("blob:1")] }));
+        let refused = take(&[("up", "a.txt")]).unwrap_err();
+        assert_eq!(refused.message, "--up takes a file, and `a.txt` is a text");
+        assert!(refused.hints[0].contains("--up @PATH"), "{:?}", refused.hints);
+        assert!(take(&[("all", "a.txt")]).is_err());
+        assert!(take(&[("up", "@a"), ("up", "@b")]).unwrap_err().message.contains("twice"));
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.bin");
+        std::fs::write(&path, b"\x00\xff").unwrap();
+        let named = format!("@{}", path.display());
+        assert_eq!(take(&[("data", &named)]).unwrap(), json!({ "data": "AP8=" }));
+        assert!(take(&[("data", "@/missing")]).is_err());
+        insta::assert_snapshot!(render(&properties(&schema), crate::style::Style::default()), @r"
+        FLAG    VALUE            WHAT
+        --up    @file
+        --all   @file, repeated
+        --some  @file
+        --text  text
+        --data  text
         ");
     }
 

@@ -11,6 +11,8 @@ const HEAD_LIMIT_BYTES: u64 = 64 * 1024;
 const HEADER_LIMIT: usize = 64;
 /// Bytes that an answer's body may have: the largest result many times over.
 pub(crate) const BODY_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a streamed body that are sent at once.
+const PIECE_BYTES: usize = 256 * 1024;
 /// Bytes of one line of a body that comes in lines.
 const LINE_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -59,6 +61,70 @@ pub(crate) fn exchange<S: Read + Write>(
 ) -> Result<Response<S>, HttpError> {
     send(&mut stream, request)?;
     receive(stream)
+}
+
+/// A body that is read while it is sent.
+pub(crate) struct Stream<'b> {
+    pub(crate) media_type: Option<&'b str>,
+    /// Where it is known; without it the body goes in chunks.
+    pub(crate) length: Option<u64>,
+    pub(crate) reader: &'b mut dyn Read,
+}
+
+/// Sends a request whose body is read as it goes, and reads the head of its
+/// answer, which may come before the body has gone.
+///
+/// # Errors
+/// The outer one where the body can't be read, the inner one where there is no
+/// answer.
+pub(crate) fn upload<S: Read + Write>(
+    mut stream: S,
+    request: &Request<'_>,
+    body: Stream<'_>,
+) -> io::Result<Result<Response<S>, HttpError>> {
+    let mut head = encode(request);
+    head.truncate(head.len() - 2);
+    if let Some(media_type) = body.media_type {
+        head.extend_from_slice(format!("content-type: {media_type}\r\n").as_bytes());
+    }
+    let framing = match body.length {
+        Some(length) => format!("content-length: {length}\r\n\r\n"),
+        None => "transfer-encoding: chunked\r\n\r\n".to_owned(),
+    };
+    head.extend_from_slice(framing.as_bytes());
+    let mut sent = stream.write_all(&head).is_ok();
+    let mut left = body.length.unwrap_or(u64::MAX);
+    let mut piece = vec![0; PIECE_BYTES];
+    while sent && left > 0 {
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let count = body.reader.read(&mut piece[..wanted])?;
+        if count == 0 {
+            break;
+        }
+        left -= count as u64;
+        sent = match body.length {
+            Some(_) => stream.write_all(&piece[..count]),
+            None => write_chunk(&mut stream, &piece[..count]),
+        }
+        .is_ok();
+    }
+    if sent && body.length.is_some() && left > 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read"));
+    }
+    if sent && body.length.is_none() {
+        sent = stream.write_all(b"0\r\n\r\n").is_ok();
+    }
+    if sent {
+        // What is wrong with the stream shows when the answer is read.
+        let _ = stream.flush();
+    }
+    Ok(receive(stream))
+}
+
+fn write_chunk(stream: &mut impl Write, piece: &[u8]) -> io::Result<()> {
+    stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes())?;
+    stream.write_all(piece)?;
+    stream.write_all(b"\r\n")
 }
 
 /// Sends a request whose answer is read later.
@@ -362,6 +428,24 @@ mod tests {
         });
         outcome.unwrap();
         assert_eq!(lines, ["{}", "{}", "x"]);
+    }
+
+    #[test]
+    fn a_streamed_body_is_framed_by_its_length_or_in_chunks() {
+        let sent = |length, body: &[u8]| {
+            let mut wire =
+                Wire { answer: b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n", sent: Vec::new() };
+            let request = Request { method: "POST", ..GET };
+            let stream = Stream { media_type: Some("a/b"), length, reader: &mut { body } };
+            let status = upload(&mut wire, &request, stream).map(|answer| answer.unwrap().status);
+            status.map(|status| (status, String::from_utf8(wire.sent).unwrap()))
+        };
+        let (status, text) = sent(Some(5), b"hello, world").unwrap();
+        assert_eq!(status, 413);
+        assert!(text.ends_with("content-type: a/b\r\ncontent-length: 5\r\n\r\nhello"), "{text}");
+        let (_, text) = sent(None, b"hello").unwrap();
+        assert!(text.ends_with("transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"), "{text}");
+        assert!(sent(Some(9), b"short").is_err());
     }
 
     #[test]

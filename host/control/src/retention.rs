@@ -1,5 +1,6 @@
 //! What is kept, and for how long: questions that nobody answers, executions
-//! that have ended, old audit records, engines that nothing needs.
+//! that have ended, files that nobody uses, old audit records, engines that
+//! nothing needs.
 
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use crate::workspace::Workspace;
 
 /// How often is looked for what is over.
 const PAUSE: Duration = Duration::from_secs(60);
+/// How long files are kept after the executions that may name them.
+const BLOBS_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 /// Executions that are ended at one look.
 const LOOK: usize = 500;
 
@@ -63,6 +66,9 @@ impl Workspace {
         while self.executions().used_bytes()? > settings.keep_bytes()
             && self.executions().forget_settled(now_ms).await? > 0
         {}
+        // Whatever an execution on record names was stored or used when it ran.
+        let keep_ms = settings.keep_ms().max(settings.expire_ms()).saturating_add(BLOBS_MS);
+        while self.store.blobs().forget_unused(now_ms.saturating_sub(keep_ms)).await? > 0 {}
         if let Some(keep_ms) = settings.keep_audit_ms() {
             let told = move |gone: u64| AuditRecord {
                 at_ms: now_ms,

@@ -6,6 +6,7 @@
 //! a row is overwritten by the next blob of that content.
 
 mod reader;
+mod retention;
 mod writer;
 
 use std::collections::HashMap;
@@ -71,6 +72,8 @@ pub struct BlobRow {
     pub media_type: Option<String>,
     /// When it was first stored.
     pub created_ms: i64,
+    /// When it was last stored or used, within a day.
+    pub used_ms: i64,
 }
 
 impl BlobRow {
@@ -204,6 +207,22 @@ impl Blobs {
         self.inner.database.read("reading a blob's record", |connection| find(connection, digest))
     }
 
+    /// At most `limit` blobs, the newest first: those after the one that was
+    /// stored at a time and has a digest, where that is given.
+    ///
+    /// # Errors
+    /// The database could not be read.
+    pub fn list(&self, after: Option<(i64, Digest)>, limit: usize) -> Result<Vec<BlobRow>> {
+        self.inner.database.read("listing blobs", |connection| {
+            let (created_ms, digest) = after.map_or((i64::MAX, None), |(at, digest)| (at, Some(digest)));
+            let sql = "SELECT digest, size, name, media_type, created_ms, used_ms FROM blobs
+                WHERE created_ms < ?1 OR (created_ms = ?1 AND digest > ?2)
+                ORDER BY created_ms DESC, digest LIMIT ?3";
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            sql::all(connection, sql, params![created_ms, digest, limit], read_row)
+        })
+    }
+
     /// How many blobs there are, and their bytes.
     ///
     /// # Errors
@@ -232,8 +251,14 @@ impl Blobs {
         if !removed.await? {
             return Ok(false);
         }
+        self.remove_file(digest).await?;
+        Ok(true)
+    }
+
+    /// Removes the file of a blob whose row is gone.
+    async fn remove_file(&self, digest: Digest) -> Result<()> {
         let inner = Arc::clone(&self.inner);
-        let swept = database.write("removing a blob's file", move |connection| {
+        let removed = self.inner.database.write("removing a blob's file", move |connection| {
             // It may have been stored again since.
             if find(connection, &digest)?.is_none() {
                 // A file that stays is overwritten or removed later.
@@ -242,8 +267,7 @@ impl Blobs {
             }
             Ok(())
         });
-        swept.await?;
-        Ok(true)
+        removed.await
     }
 
     /// Puts a complete file in its place, and its row.
@@ -251,10 +275,11 @@ impl Blobs {
         let inner = Arc::clone(&self.inner);
         let stored = self.inner.database.write("storing a blob", move |connection| {
             inner.place(&incoming, &row.digest)?;
-            let sql = "INSERT INTO blobs (digest, size, name, media_type, created_ms)
-                VALUES (?1, ?2, ?3, ?4, ?5)
+            let sql = "INSERT INTO blobs (digest, size, name, media_type, created_ms, used_ms)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?5)
                 ON CONFLICT DO UPDATE SET name = ifnull(excluded.name, name),
-                media_type = ifnull(excluded.media_type, media_type)";
+                media_type = ifnull(excluded.media_type, media_type),
+                used_ms = max(used_ms, excluded.used_ms)";
             let size = bits(row.size);
             let params = params![row.digest, size, row.name, row.media_type, row.created_ms];
             sql::execute(connection, sql, params)?;
@@ -307,15 +332,18 @@ impl Inner {
 }
 
 fn find(connection: &Connection, digest: &Digest) -> std::result::Result<Option<BlobRow>, Fault> {
-    let sql = "SELECT digest, size, name, media_type, created_ms FROM blobs WHERE digest = ?1";
-    sql::first(connection, sql, [digest], |row: &mut Columns<'_, '_>| {
-        Ok(BlobRow {
-            digest: row.get()?,
-            size: row.unsigned()?,
-            name: row.get()?,
-            media_type: row.get()?,
-            created_ms: row.get()?,
-        })
+    let sql = "SELECT digest, size, name, media_type, created_ms, used_ms FROM blobs WHERE digest = ?1";
+    sql::first(connection, sql, [digest], read_row)
+}
+
+fn read_row(row: &mut Columns<'_, '_>) -> std::result::Result<BlobRow, Fault> {
+    Ok(BlobRow {
+        digest: row.get()?,
+        size: row.unsigned()?,
+        name: row.get()?,
+        media_type: row.get()?,
+        created_ms: row.get()?,
+        used_ms: row.get()?,
     })
 }
 

@@ -14,6 +14,7 @@ use crate::input;
 use crate::style::Style;
 use crate::table;
 use crate::text;
+use crate::uploads::{self, Uploads};
 use crate::view::{field, prose};
 use crate::waiting;
 
@@ -27,14 +28,19 @@ Examples:
   executor call github.issues.get --owner octo --repo hello --issue-number 1
   executor call github issues create '{\"owner\":\"octo\",\"repo\":\"hello\",\"title\":\"Hi\"}'
   executor call github.issues.create @issue.json --connection work --dry-run
+  executor call files.upload --file @photo.png
+  executor call files.download --id 7 -o photo.png
   executor call github issues --help";
 
 /// Call one tool
 ///
 /// The path may be dotted or in separate words. Arguments are a JSON object,
 /// @FILE, - for stdin, or flags of the same names as the tool's arguments;
-/// repeat a flag for a list, use dots for what is nested. After -- every flag is the tool's own. With
-/// --help the catalogue is shown below the path so far.
+/// repeat a flag for a list, use dots for what is nested. Where an argument is
+/// a file, @PATH sends one of this machine, - stdin and blob:… one that the
+/// workspace holds; in JSON that stands here so does {"$file": "@PATH"}. After
+/// -- every flag is the tool's own. With --help the catalogue is shown below
+/// the path so far.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, override_usage = USAGE, after_long_help = EXAMPLES, after_help = EXAMPLES)]
 pub(crate) struct CallArguments {
@@ -47,6 +53,9 @@ pub(crate) struct CallArguments {
     /// Give `{ok, data | error, http}` instead of the data alone
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Write the answer's one file there, `-` for stdout
+    #[arg(long, short, value_name = "FILE|-")]
+    pub(crate) output: Option<String>,
     /// Show the tools below the path, or how the tool is called
     #[arg(long, short)]
     pub(crate) help: bool,
@@ -95,9 +104,14 @@ impl CallArguments {
                     let name = tokens.next().ok_or_else(|| Failure::usage("--connection takes a name"))?;
                     self.connection = Some(name);
                 }
-                other => match other.strip_prefix("--connection=") {
-                    Some(name) => self.connection = Some(name.to_owned()),
-                    None => kept.push(token),
+                "--output" | "-o" => {
+                    let file = tokens.next().ok_or_else(|| Failure::usage("-o takes a file's name"))?;
+                    self.output = Some(file);
+                }
+                other => match (other.strip_prefix("--connection="), other.strip_prefix("--output=")) {
+                    (Some(name), _) => self.connection = Some(name.to_owned()),
+                    (_, Some(file)) => self.output = Some(file.to_owned()),
+                    _ => kept.push(token),
                 },
             }
         }
@@ -175,13 +189,32 @@ pub(crate) fn run(context: &Context, mut arguments: CallArguments) -> Result<Exi
         let blocked = answer.value["decision"]["action"] == "block";
         return Ok(if blocked { Exit::Denied } else { Exit::Ok });
     }
-    execution::report(context, answer, &Program::none())
+    execution::report_to(context, answer, &Program::none(), arguments.output.as_deref())
+}
+
+/// JSON as it was given, and whether that took stdin. Files may be named where
+/// it was typed.
+fn typed_json(word: &str, stdin_is_taken: &mut bool) -> Result<Value, Failure> {
+    let given = input::json(word, "the tool's arguments", ARGUMENTS_LIMIT_BYTES)?;
+    *stdin_is_taken |= word == "-";
+    if word == "-" || word.starts_with('@') {
+        uploads::expect_none(&given)?;
+    }
+    Ok(given)
+}
+
+/// The arguments, with the files that they name put into the workspace.
+fn call_arguments(context: &Context, words: &Words) -> Result<Value, Failure> {
+    let mut stdin_is_taken = false;
+    let mut arguments = given_arguments(context, words, &mut stdin_is_taken)?;
+    Uploads::new(context, stdin_is_taken).place(&mut arguments)?;
+    Ok(arguments)
 }
 
 /// The JSON that was given, and over it the flags.
-fn call_arguments(context: &Context, words: &Words) -> Result<Value, Failure> {
+fn given_arguments(context: &Context, words: &Words, stdin_is_taken: &mut bool) -> Result<Value, Failure> {
     let given = match &words.json {
-        Some(given) => input::json(given, "the tool's arguments", ARGUMENTS_LIMIT_BYTES)?,
+        Some(given) => typed_json(given, stdin_is_taken)?,
         None => json!({}),
     };
     if words.rest.iter().all(|word| word == "--") {
@@ -194,12 +227,17 @@ fn call_arguments(context: &Context, words: &Words) -> Result<Value, Failure> {
     };
     let description = super::tools::describe(context, &words.path, None, None)?;
     let schema = &description.value["input_schema"];
-    overlay(&mut arguments, from_flags(schema, &words.rest, &words.path)?);
+    overlay(&mut arguments, from_flags(schema, &words.rest, &words.path, stdin_is_taken)?);
     Ok(Value::Object(arguments))
 }
 
 /// The arguments that these flags give; a JSON object may stand among them.
-fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String, Value>, Failure> {
+fn from_flags(
+    schema: &Value,
+    words: &[String],
+    tool: &str,
+    stdin_is_taken: &mut bool,
+) -> Result<Map<String, Value>, Failure> {
     let mut arguments = Map::new();
     let mut whole = Map::new();
     let mut words = words.iter().peekable();
@@ -211,7 +249,7 @@ fn from_flags(schema: &Value, words: &[String], tool: &str) -> Result<Map<String
             if !is_json(word) {
                 return Err(Failure::usage(format!("`{}` belongs to no flag", text::line(word, 80))));
             }
-            match input::json(word, "the tool's arguments", ARGUMENTS_LIMIT_BYTES)? {
+            match typed_json(word, stdin_is_taken)? {
                 Value::Object(given) if whole.is_empty() => whole = given,
                 _ => return Err(Failure::usage("the tool's arguments are one JSON object")),
             }
@@ -388,12 +426,25 @@ mod tests {
             connection: None,
             dry_run: false,
             raw: false,
+            output: None,
             help: false,
-            tokens: texts(&["a.b", "--dry-run", "--connection", "work", "--x", "1", "--", "--raw"]),
+            tokens: texts(&[
+                "a.b",
+                "--dry-run",
+                "--connection",
+                "work",
+                "-o",
+                "f",
+                "--x",
+                "1",
+                "--",
+                "--raw",
+            ]),
         };
         arguments.take_own().unwrap();
         assert!(arguments.dry_run && !arguments.raw);
         assert_eq!(arguments.connection.as_deref(), Some("work"));
+        assert_eq!(arguments.output.as_deref(), Some("f"));
         assert_eq!(arguments.tokens, ["a.b", "--x", "1", "--", "--raw"]);
     }
 
@@ -401,7 +452,7 @@ mod tests {
         let schema = json!({ "properties": {
             "title": { "type": "string" }, "draft": { "type": "boolean" }, "raw": { "type": "boolean" },
             "labels": { "type": "array", "items": { "type": "string" } }, "count": { "type": "integer" } } });
-        from_flags(&schema, &texts(words), "a.b").map(Value::Object)
+        from_flags(&schema, &texts(words), "a.b", &mut false).map(Value::Object)
     }
 
     #[test]

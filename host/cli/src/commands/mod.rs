@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod audit;
+pub(crate) mod blobs;
 pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod component;
@@ -50,6 +51,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         Command::Run(arguments) => run::run(context, &arguments),
         Command::Resume(arguments) => resume::run(context, &arguments),
         Command::Executions { action } => executions::run(context, action),
+        Command::Blobs { action } => blobs::run(context, action),
         Command::Policies { action } => policies::run(context, action),
         Command::Accounts { action } => accounts::run(context, action),
         Command::Members(arguments) => members::run(context, arguments),

@@ -11,6 +11,8 @@ use super::{Issue, MAX_ISSUES};
 const MAX_NESTING: usize = 3;
 /// Allowed values that are listed.
 const MAX_LISTED: usize = 20;
+/// What a file is in arguments.
+const FILE: &str = "a file, {\"$file\": reference}";
 /// Longest message in all.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
@@ -46,11 +48,20 @@ fn explain(schema: &Value, error: &ValidationError<'_>, nesting: usize, issues: 
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } if nesting < MAX_NESTING => {
             alternatives(schema, error, context, nesting, issues);
         }
+        Kind::Type { .. } if wants_file(schema, error) => {
+            let message = format!("must be {FILE}, is {}", kind(error.instance()));
+            issues.push(Issue { pointer: pointer.to_owned(), message });
+        }
         _ => {
             let message = plain(error);
             issues.push(Issue { pointer: pointer.to_owned(), message });
         }
     }
+}
+
+/// Whether the place that has another type is one for a file.
+fn wants_file(schema: &Value, error: &ValidationError<'_>) -> bool {
+    siblings(schema, error).contains(&"$file")
 }
 
 fn unknown(name: &str, known: &[&str]) -> String {
@@ -79,7 +90,7 @@ fn alternatives(
 ) {
     let here = error.instance_path().as_str();
     let types: Vec<&[ValidationError<'_>]> = context.iter().map(Vec::as_slice).collect();
-    if let Some(message) = all_of_other_types(here, &types, error.instance()) {
+    if let Some(message) = all_of_other_types(schema, here, &types, error.instance()) {
         issues.push(Issue { pointer: here.to_owned(), message });
         return;
     }
@@ -96,7 +107,12 @@ fn alternatives(
 }
 
 /// Where every alternative wants another type, those are all there is to say.
-fn all_of_other_types(here: &str, branches: &[&[ValidationError<'_>]], instance: &Value) -> Option<String> {
+fn all_of_other_types(
+    schema: &Value,
+    here: &str,
+    branches: &[&[ValidationError<'_>]],
+    instance: &Value,
+) -> Option<String> {
     let mut wanted = Vec::new();
     for branch in branches {
         let [only] = branch else {
@@ -108,7 +124,7 @@ fn all_of_other_types(here: &str, branches: &[&[ValidationError<'_>]], instance:
         if only.instance_path().as_str() != here {
             return None;
         }
-        let name = types(kind);
+        let name = if wants_file(schema, only) { FILE.to_owned() } else { types(kind) };
         if !wanted.contains(&name) {
             wanted.push(name);
         }

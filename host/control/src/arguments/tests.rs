@@ -34,6 +34,23 @@ fn check(schema: &Value, arguments: Value, expect: &str) {
 }
 
 #[test]
+fn a_place_for_a_file_is_named_as_one() {
+    let file = json!({"type": "object", "properties": {"$file": {"type": "string"}}, "required": ["$file"]});
+    let nullable = json!({"type": ["object", "null"], "properties": {"$file": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {
+        "one": nullable, "some": {"anyOf": [{"type": "array", "items": file}, file]}}});
+    let expect = "must be a file, {\"$file\": reference}, is string";
+    check(&schema, json!({"one": "up.txt"}), &format!("/one {expect}"));
+    check(
+        &schema,
+        json!({"some": ["up.txt"]}),
+        "/some matches none of 2 forms; the nearest: /some/0 must be a file, {\"$file\": reference}, is string",
+    );
+    check(&schema, json!({"some": "x"}), "/some must be array or a file, {\"$file\": reference}, is string");
+    check(&schema, json!({"one": {"$file": "blob:1", "size": 1, "name": "a", "mediaType": "x/y"}}), "");
+}
+
+#[test]
 fn good_arguments_pass() {
     let schema = issue_tool();
     check(&schema, json!({"owner": "o", "repo": "r", "body": {"title": "t"}}), "");

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor_bindings::adapter::executor::adapter::{blobs, types::Failure};
-use executor_store::{BlobReader, BlobRow, BlobWriter, Blobs};
+use executor_store::{BlobReader, BlobRow, BlobWriter, Blobs, parse_blob_reference};
 use wasmtime::component::Resource;
 
 use super::{AdapterSeam, host_failure};
@@ -11,6 +11,9 @@ use crate::guest::Guest;
 
 /// The largest read at once.
 const READ_BYTES: u32 = 4 * 1024 * 1024;
+
+/// Characters of a reference that is told back.
+const SHOWN_CHARACTERS: usize = 100;
 
 /// A blob's state behind the guest's handle.
 pub(super) enum Blob {
@@ -106,8 +109,12 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
     async fn open(&mut self, reference: String) -> wasmtime::Result<Result<Resource<blobs::Blob>, Failure>> {
         let opened = self.seam.context.blobs.open_reference(&reference);
         match opened {
-            Ok(Some(reader)) => Ok(Ok(self.hold_blob(Blob::Reading(reader))?)),
-            Ok(None) => Ok(Err(host_failure("not-found", format!("there is no file {reference:?}")))),
+            Ok(Some(reader)) => {
+                // A disk that is full keeps nothing from being read.
+                let _ = self.seam.context.blobs.mark_used(reader.row(), now_ms()).await;
+                Ok(Ok(self.hold_blob(Blob::Reading(reader))?))
+            }
+            Ok(None) => Ok(Err(host_failure("not-found", missing(&reference)))),
             Err(error) => Ok(Err(host_failure("blob", error.to_string()))),
         }
     }
@@ -159,6 +166,17 @@ impl blobs::HostBlob for Guest<AdapterSeam> {
     async fn drop(&mut self, blob: Resource<blobs::Blob>) -> wasmtime::Result<()> {
         self.table.delete(own(&blob))?;
         Ok(())
+    }
+}
+
+fn missing(reference: &str) -> String {
+    let shown: String = reference.chars().take(SHOWN_CHARACTERS).collect();
+    let missing = format!("there is no file {shown:?}");
+    match parse_blob_reference(reference) {
+        Ok(_) => format!("{missing} in this workspace"),
+        Err(_) => {
+            format!("{missing}: a reference is `blob:` and 64 digits, as an upload or an answer gives it")
+        }
     }
 }
 

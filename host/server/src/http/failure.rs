@@ -85,6 +85,13 @@ impl Failure {
             .details(json!({ "limit_bytes": limit_bytes }))
     }
 
+    pub(crate) fn file_too_large(limit_bytes: u64) -> Self {
+        let message = format!("the file is larger than {limit_bytes} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
+            .hint("split it; larger ones are not held")
+            .details(json!({ "limit_bytes": limit_bytes }))
+    }
+
     pub(crate) fn too_slow(seconds: u64) -> Self {
         let message = format!("the request's body did not arrive within {seconds} s");
         Self::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", message)
@@ -101,6 +108,15 @@ impl Failure {
             "the request's body has to be JSON",
         )
         .hint("send `Content-Type: application/json`")
+    }
+
+    pub(crate) fn wrapped_file() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "the file stands in a form, of which the bytes would be kept too",
+        )
+        .hint("send its bytes alone: `curl --data-binary @FILE -H 'Content-Type: image/png' …`")
     }
 
     pub(crate) fn invalid_json(message: String, details: Value) -> Self {

@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod authorizations;
+mod blobs;
 mod components;
 mod connections;
 mod decode;
@@ -76,6 +77,7 @@ fn routes() -> Vec<Route> {
         authorizations::routes(),
         handoffs::routes(),
         tools::routes(),
+        blobs::routes(),
         executions::routes(),
         policies::routes(),
         components::routes(),

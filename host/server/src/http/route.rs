@@ -9,7 +9,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use executor_control::Capability;
 use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
@@ -47,6 +47,8 @@ pub(crate) struct Route {
     parameters: Vec<Parameter>,
     /// Its body, and whether there must be one.
     body: Option<(RefOr<Schema>, Required)>,
+    /// What a body is.
+    takes: &'static str,
     answers: Vec<(StatusCode, Answered)>,
     schemas: Schemas,
     once: bool,
@@ -54,6 +56,10 @@ pub(crate) struct Route {
     cancellable: bool,
 }
 
+/// What most bodies are.
+const JSON: &str = "application/json";
+/// What files are.
+const BYTES: &str = "application/octet-stream";
 /// What pages are.
 const HTML: &str = "text/html";
 
@@ -104,6 +110,7 @@ impl Route {
             summary,
             parameters: Vec::new(),
             body: None,
+            takes: JSON,
             answers: Vec::new(),
             schemas: Vec::new(),
             once: false,
@@ -138,6 +145,16 @@ impl Route {
     /// What it takes as its JSON body, where there is one.
     pub(crate) fn may_take<B: ToSchema>(mut self) -> Self {
         self.body = Some((self.named::<B>(), Required::False));
+        self
+    }
+
+    /// Takes bytes of any media type, which are kept as they are.
+    pub(crate) fn takes_bytes(mut self) -> Self {
+        let bytes = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
+        self.body = Some((Schema::from(bytes).into(), Required::True));
+        self.takes = BYTES;
         self
     }
 
@@ -244,7 +261,7 @@ impl Route {
         }
         if let Some((body, required)) = self.body {
             let content = ContentBuilder::new().schema(Some(body)).build();
-            let body = RequestBodyBuilder::new().content("application/json", content);
+            let body = RequestBodyBuilder::new().content(self.takes, content);
             operation = operation.request_body(Some(body.required(Some(required)).build()));
         }
         // A page says what was wrong on a page, where the handler was reached.
@@ -254,7 +271,7 @@ impl Route {
             let html = ContentBuilder::new().schema(Some(Schema::from(text))).build();
             let json = ContentBuilder::new().schema(Some(openapi::error_schema())).build();
             let refusal = ResponseBuilder::new().description(openapi::REFUSAL);
-            RefOr::T(refusal.content("application/json", json).content(HTML, html).build())
+            RefOr::T(refusal.content(JSON, json).content(HTML, html).build())
         } else {
             RefOr::Ref(Ref::from_response_name("Error"))
         };
@@ -265,7 +282,7 @@ impl Route {
                 Answered::Nothing => {}
                 Answered::Json(schema) => {
                     let content = ContentBuilder::new().schema(Some(*schema)).build();
-                    response = response.content("application/json", content);
+                    response = response.content(JSON, content);
                 }
                 Answered::Other(media_type) => {
                     let text = ObjectBuilder::new().schema_type(Type::String).build();

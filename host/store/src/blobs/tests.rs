@@ -130,6 +130,29 @@ async fn a_file_that_was_changed_cut_or_removed_is_not_served() {
     assert!(blobs.open(&row.digest).unwrap().is_some());
 }
 
+#[tokio::test]
+async fn the_newest_are_listed_first_and_none_twice() {
+    let (_directory, home) = testing::home();
+    let blobs = open(&home);
+    for number in 0..5_u8 {
+        let mut writer = blobs.create(None, None).unwrap();
+        writer.append(&[number]).unwrap();
+        // Two of them at the same moment.
+        writer.finish(i64::from(number / 2)).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = blobs.list(after, 2).unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some((last.created_ms, last.digest));
+        seen.extend(page);
+    }
+    let times: Vec<i64> = seen.iter().map(|row| row.created_ms).collect();
+    assert_eq!(times, [2, 1, 1, 0, 0]);
+    assert!(seen[1].digest < seen[2].digest && seen[3].digest < seen[4].digest);
+}
+
 #[test]
 fn only_a_reference_is_one() {
     let digest = Digest::of(b"abc");

@@ -99,6 +99,7 @@ impl BlobWriter {
             name: self.name,
             media_type: self.media_type,
             created_ms: now_ms,
+            used_ms: now_ms,
         };
         self.blobs.adopt(row, path).await
     }

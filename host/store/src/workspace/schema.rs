@@ -6,7 +6,7 @@ use crate::writer::SyncPolicy;
 
 pub(super) const PLAN: Plan = Plan { steps: STEPS, page_bytes: 8192, sync: SyncPolicy::Always };
 
-const STEPS: &[&str] = &[FORMAT_1, once::TABLE, OAUTH, COMMANDS, UNREVIEWED, FILES, PINNED_AUTH];
+const STEPS: &[&str] = &[FORMAT_1, once::TABLE, OAUTH, COMMANDS, UNREVIEWED, FILES, PINNED_AUTH, BLOB_USE];
 
 /// What a person authorized a connection for.
 const OAUTH: &str = "ALTER TABLE connections ADD COLUMN oauth TEXT;";
@@ -34,6 +34,10 @@ const FILES: &str = "ALTER TABLE sources ADD COLUMN files TEXT NOT NULL DEFAULT 
 
 /// The auth methods of a connection, as they were when it was added.
 const PINNED_AUTH: &str = "ALTER TABLE connections ADD COLUMN auth TEXT NOT NULL DEFAULT '[]';";
+
+/// When a blob was last used, by which those that nobody uses go.
+const BLOB_USE: &str = "ALTER TABLE blobs ADD COLUMN used_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE blobs SET used_ms = unixepoch() * 1000;";
 
 /// What belongs to a source hangs on its number, so that replacing the source
 /// keeps its connections, and removing it takes all of it along.

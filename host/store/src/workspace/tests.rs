@@ -423,3 +423,33 @@ async fn all_of_a_workspace_is_there_after_it_is_opened_again() {
     assert!(workspace.tool(&source_name("github"), "a").unwrap().is_some());
     assert!(workspace.directory().ends_with("workspaces/default"));
 }
+
+#[tokio::test]
+async fn a_blob_that_nobody_used_for_long_goes_unless_a_source_is_made_of_it() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let (_directory, home) = testing::home();
+    let workspace = open(&home);
+    let blobs = workspace.blobs();
+    let store = async |content: &str, now_ms: i64| {
+        let mut writer = blobs.create(None, None).unwrap();
+        writer.append(content.as_bytes()).unwrap();
+        writer.finish(now_ms).await.unwrap()
+    };
+    let is_kept = |content: &str| blobs.open(&Digest::of(content.as_bytes())).unwrap().is_some();
+    // The document of the source, and the file beside it.
+    workspace.replace_source(source("github", "1"), staged(&["a"]), None).await.unwrap();
+    for content in ["old", "again", "1", "b"] {
+        store(content, 0).await;
+    }
+    let used = store("used", 0).await;
+    blobs.mark_used(&used, 9 * DAY_MS).await.unwrap();
+    store("again", 9 * DAY_MS).await;
+    assert_eq!(blobs.forget_unused(9 * DAY_MS).await.unwrap(), 1);
+    assert!(!is_kept("old") && ["used", "again", "1", "b"].iter().all(|content| is_kept(content)));
+    let hex = Digest::of(b"old").hex();
+    assert!(!workspace.directory().join("blobs").join(&hex[..2]).join(hex).exists());
+    assert_eq!(blobs.forget_unused(10 * DAY_MS).await.unwrap(), 2);
+    assert_eq!(blobs.total().unwrap().count, 2, "a source can still be shown");
+    assert!(workspace.remove_source(&source_name("github")).await.unwrap());
+    assert_eq!(blobs.forget_unused(10 * DAY_MS).await.unwrap(), 2);
+}

@@ -13,8 +13,9 @@ pub(crate) enum Side {
     Output,
 }
 
-/// What a file is in arguments.
-pub(crate) fn file() -> Value {
+/// What a file is in arguments. What every answer and upload says of one is
+/// taken, so that it is passed on as it is.
+fn file() -> Value {
     json!({
         "type": "object",
         "description": "a file that the host holds",
@@ -22,22 +23,30 @@ pub(crate) fn file() -> Value {
             "$file": {"type": "string"},
             "name": {"type": "string", "description": "what the server is told as its name"},
             "mediaType": {"type": "string"},
+            "size": {"type": "integer"},
         },
         "required": ["$file"],
-        "additionalProperties": false,
     })
 }
 
-/// Whether a scalar is the file of the multipart request specification.
+/// Whether a scalar is the file of the multipart request specification. Some
+/// servers call it `File`, as GraphQL Yoga has it; with others that is a text.
 pub(crate) fn is_upload(name: &str) -> bool {
-    matches!(name, "Upload" | "FileUpload")
+    matches!(name, "Upload" | "FileUpload" | "File")
+}
+
+fn upload(name: &str) -> Value {
+    match name {
+        "File" => json!({"anyOf": [{"type": "string", "format": "binary"}, file()]}),
+        _ => file(),
+    }
 }
 
 /// The schema of a scalar's value.
 pub(crate) fn schema(ty: &Type, side: Side) -> Value {
     let input = side == Side::Input;
     if input && is_upload(&ty.name) {
-        return file();
+        return upload(&ty.name);
     }
     match ty.name.as_str() {
         "String" => json!({"type": "string"}),

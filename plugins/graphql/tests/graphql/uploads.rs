@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, bytes_of, header, index};
 
-const SCHEMA: &str = "scalar Upload scalar JSON type Query { a(json: JSON): Int }
-    type Mutation { one(file: Upload!, note: String): Int, many(files: [Upload!]!): Int, deep(input: In!): Int }
+const SCHEMA: &str = "scalar Upload scalar File scalar JSON type Query { a(json: JSON): Int }
+    type Mutation { one(file: Upload!, note: String): Int, many(files: [Upload!]!): Int, deep(input: In!): Int, yoga(file: File!): Int }
     input In { title: String, parts: [Part!] } input Part { file: Upload }";
 
 fn sent(tool: &str, arguments: &Value) -> (Vec<(String, String)>, String) {
-    let mut api = Api::json(200, &json!({"data": {"one": 1, "many": 1, "deep": 1, "a": 1}}));
+    let mut api = Api::json(200, &json!({"data": {"one": 1, "many": 1, "deep": 1, "a": 1, "yoga": 1}}));
     index(SCHEMA).call(&mut api, tool, arguments).unwrap();
     let request = &api.requests[0];
     let kind = header(request, "content-type").unwrap().to_owned();
@@ -98,4 +98,24 @@ fn files_have_a_bound() {
     let files: Vec<Value> = (0..101).map(|number| json!({"$file": format!("blob:{number}")})).collect();
     let message = index(SCHEMA).refusal("mutation.many", &json!({"files": files}));
     assert!(message.contains("101 files are too many"), "{message}");
+}
+
+#[test]
+fn what_an_answer_says_of_a_file_is_taken() {
+    let answered = json!({"$file": "blob:1", "size": 3, "mediaType": "text/plain", "name": "a.txt"});
+    let index = index(SCHEMA);
+    let properties = index.input("mutation.one")["properties"]["file"]["properties"].clone();
+    for name in answered.as_object().unwrap().keys() {
+        assert!(properties.get(name).is_some(), "{name}: {properties}");
+    }
+    let (parts, _) = sent("mutation.one", &json!({"file": answered}));
+    assert!(parts[2].0.ends_with("filename=\"a.txt\"\r\nContent-Type: text/plain"), "{}", parts[2].0);
+}
+
+#[test]
+fn a_scalar_named_file_is_a_file_or_a_text() {
+    let (parts, _) = sent("mutation.yoga", &json!({"file": {"$file": "blob:1"}}));
+    assert_eq!((parts[1].1.as_str(), parts[2].1.as_str()), (r#"{"0":["variables.file"]}"#, "<blob:1>"));
+    let (parts, body) = sent("mutation.yoga", &json!({"file": "https://a.test/x"}));
+    assert!(parts.is_empty() && body.contains("https://a.test/x"), "{body}");
 }

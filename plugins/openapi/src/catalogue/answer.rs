@@ -15,7 +15,7 @@ use crate::wire::next;
 const MAX_ACCEPTED: usize = 8;
 /// Compositions inside of compositions are looked through this far.
 const MAX_DEPTH: usize = 4;
-const FILE: &str = r#"{"type":"object","properties":{"$file":{"type":"string"},"mediaType":{"type":"string"},"size":{"type":"integer"}},"required":["$file"]}"#;
+const FILE: &str = r#"{"type":"object","properties":{"$file":{"type":"string"},"name":{"type":"string"},"mediaType":{"type":"string"},"size":{"type":"integer"}},"required":["$file"]}"#;
 
 /// An answer as the catalogue needs it.
 #[derive(Debug, Default)]

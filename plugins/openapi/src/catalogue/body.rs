@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::form::{self, text_or_file};
+use super::form::{self, bytes_or_file, text_or_file};
 use super::model::Model;
 use super::operations::Operation;
 use super::swagger;
@@ -117,7 +117,8 @@ fn argument<'d>(
             let item = write(choice.media.get("itemSchema").unwrap_or(&Value::Null));
             (json_lines(&item), Vec::new())
         }
-        BodyKind::Text | BodyKind::Binary => (text_or_file(description), Vec::new()),
+        BodyKind::Text => (text_or_file(description), Vec::new()),
+        BodyKind::Binary => (bytes_or_file(description), Vec::new()),
     }
 }
 

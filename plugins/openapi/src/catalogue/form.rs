@@ -165,7 +165,7 @@ pub(super) fn field_schema<'d>(
         return written.json;
     }
     let description = refs.follow(property).ok().and_then(|schema| schema.get("description"));
-    let one = text_or_file(description.and_then(Value::as_str));
+    let one = bytes_or_file(description.and_then(Value::as_str));
     if shape(property, refs) == Shape::Array {
         format!("{{\"type\":\"array\",\"items\":{one}}}")
     } else {
@@ -175,10 +175,32 @@ pub(super) fn field_schema<'d>(
 
 /// The schema of what is text, or a file that the host holds.
 pub(super) fn text_or_file(description: Option<&str>) -> String {
+    or_file(json!({"type": "string"}), description)
+}
+
+/// The schema of what is bytes: a file that the host holds, or its content
+/// where that is a text.
+pub(super) fn bytes_or_file(description: Option<&str>) -> String {
+    or_file(json!({"type": "string", "format": "binary"}), description)
+}
+
+/// What every answer and upload says of a file is taken, so that one is passed
+/// on as it is.
+fn or_file(text: Value, description: Option<&str>) -> String {
     let description = description.map(|text| crate::text::plain(text, 600));
     let mut schema = json!({"anyOf": [
-        {"type": "string"},
-        {"type": "object", "description": "a file the host holds", "properties": {"$file": {"type": "string"}}, "required": ["$file"]},
+        text,
+        {
+            "type": "object",
+            "description": "a file the host holds",
+            "properties": {
+                "$file": {"type": "string"},
+                "name": {"type": "string"},
+                "mediaType": {"type": "string"},
+                "size": {"type": "integer"},
+            },
+            "required": ["$file"],
+        },
     ]});
     if let Some(description) = description.filter(|text| !text.is_empty()) {
         schema["description"] = json!(description);

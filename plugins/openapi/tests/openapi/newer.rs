@@ -68,7 +68,12 @@ fn multipart_takes_files_where_bytes_are_asked_for() {
     let catalog = index(&document);
     let body = &catalog.input("x.call")["properties"]["body"];
     assert_eq!(body["required"], json!(["meta", "file"]));
-    assert_eq!(body["properties"]["file"]["anyOf"][1]["required"], json!(["$file"]));
+    let file = &body["properties"]["file"]["anyOf"];
+    assert_eq!(file[0], json!({"type": "string", "format": "binary"}), "a text stands for its bytes");
+    assert_eq!(file[1]["required"], json!(["$file"]));
+    for name in ["$file", "name", "mediaType", "size"] {
+        assert!(file[1]["properties"].get(name).is_some(), "an answer's file is passed on as it is: {file}");
+    }
     assert_eq!(body["properties"]["file"]["description"], "the picture");
     assert_eq!(body["properties"]["more"]["type"], "array");
     assert_eq!(body["properties"].get("id"), None);

@@ -52,7 +52,9 @@ fn a_whole_document() {
         input["properties"]["body"],
         json!({"anyOf": [
             {"$ref": "#/$defs/Pet.input", "description": "the pet"},
-            {"anyOf": [{"type": "string"}, {"type": "object", "description": "a file the host holds", "properties": {"$file": {"type": "string"}}, "required": ["$file"]}], "description": "the pet"}
+            {"anyOf": [{"type": "string"}, {"type": "object", "description": "a file the host holds", "properties": {
+                "$file": {"type": "string"}, "name": {"type": "string"}, "mediaType": {"type": "string"}, "size": {"type": "integer"}
+            }, "required": ["$file"]}], "description": "the pet"}
         ]})
     );
     assert_eq!(input["required"], json!(["petId", "body"]));
