@@ -12,7 +12,7 @@ use super::{Client, Way, modern_headers, session};
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request, RpcError};
 use crate::seam::{Failure, World};
-use crate::text::{hash, line};
+use crate::text::{hash_of, line};
 use crate::transport::{Answered, Ear, Lines, Lost, Old, Streamable, Wait};
 
 /// The silence after which a server is taken for an older one.
@@ -60,7 +60,7 @@ impl<'w> Client<'w> {
             self.adopt(&url, peer, false);
             return Ok(());
         }
-        let key = format!("peer:{:016x}", hash(&url));
+        let key = format!("peer:{:016x}", hash_of(&url));
         let world = self.world;
         let shared = session::shared(world, &key, false, || greet(world, &url, era))?;
         self.kept = shared.kept;
