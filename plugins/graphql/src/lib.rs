@@ -4,7 +4,7 @@
 //! `index` makes a tool of each query and mutation of a schema, with a default
 //! selection; `invoke` makes an operation of a binding and arguments. A
 //! selection of the caller's own is checked against a table of the schema that
-//! all tools share. Everything is plain Rust behind the traits of [`seam`];
+//! all tools share. Everything is plain Rust behind the traits of [`executor_common::seam`];
 //! `guest.rs` alone knows the component model.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what is wrong by failing"))]
@@ -19,12 +19,12 @@ mod document;
 mod guest;
 mod introspect;
 mod schema;
-pub mod seam;
 mod select;
 mod settings;
 mod suggest;
-mod text;
 mod wire;
+
+use executor_common::{seam, text};
 
 /// The five functions of the interface `source`, over plain Rust.
 pub mod source {

@@ -21,10 +21,11 @@ mod protected;
 mod rpc;
 pub mod seam;
 mod suggest;
-mod text;
 mod transport;
 mod watch;
 mod wire;
+
+use executor_common::text;
 
 /// The functions of the interfaces `source` and `watch`, over plain Rust.
 pub mod source {

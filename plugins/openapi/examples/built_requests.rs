@@ -21,7 +21,7 @@ mod support;
 
 use std::io::Write as _;
 
-use executor_openapi::seam::Chunk;
+use executor_common::seam::Chunk;
 use generate::Generator;
 use serde_json::{Map, Value, json};
 use support::{Catalog, try_index};

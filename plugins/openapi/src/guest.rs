@@ -1,213 +1,34 @@
-//! The component: the interfaces of `executor:adapter` over [`crate::source`].
+//! The component.
 
-wit_bindgen::generate!({
-    path: "../../wit/adapter",
-    world: "source-adapter",
-});
+use executor_common::adapter::Adapter;
+use executor_common::seam::{
+    Answer, Call, Detection, Failure, Http, IndexRequest, Info, Probe, Sink, Summary,
+};
 
-use executor::adapter::{blobs, catalog_sink, http, types};
-use exports::executor::adapter::source as exported;
+use crate::source;
 
-use crate::seam;
+struct OpenApi;
 
-struct Component;
+executor_common::component!(OpenApi);
 
-export!(Component);
-
-impl exported::Guest for Component {
-    fn describe() -> exported::Info {
-        let info = crate::source::describe();
-        exported::Info {
-            kind: info.kind,
-            title: info.title,
-            config_schema: info.config_schema,
-            meta: info.meta,
-        }
+impl Adapter for OpenApi {
+    fn describe() -> Info {
+        source::describe()
     }
 
-    fn detect(probe: exported::Probe) -> Result<Option<exported::Detection>, types::Failure> {
-        let found = crate::source::detect(&seam::Probe {
-            url: probe.url,
-            status: probe.status,
-            headers: probe.headers,
-            document: document(probe.document),
-        });
-        Ok(found.map(|found| exported::Detection {
-            confidence: found.confidence,
-            config: found.config,
-            suggested_name: found.suggested_name,
-            warnings: found.warnings,
-            meta: found.meta,
-        }))
+    fn detect<H: Http>(probe: &Probe, _: &mut H) -> Option<Detection> {
+        source::detect(probe)
     }
 
-    fn index(request: exported::IndexRequest) -> Result<exported::Summary, types::Failure> {
-        let request = seam::IndexRequest {
-            config: request.config,
-            settings: request.settings,
-            document: request.document.map(document),
-        };
-        let summary = crate::source::index(&request, &mut Catalog, &mut Client)?;
-        Ok(exported::Summary {
-            title: summary.title,
-            version: summary.version,
-            base_url: summary.base_url,
-            raw_document: summary.raw_document,
-            meta: summary.meta,
-        })
+    fn index<H: Http>(request: &IndexRequest, sink: &mut dyn Sink, http: &mut H) -> Result<Summary, Failure> {
+        source::index(request, sink, http)
     }
 
-    fn validate(call: exported::Call) -> Result<(), types::Failure> {
-        Ok(crate::source::validate(&plain_call(call))?)
+    fn validate<H: Http>(call: &Call, _: &mut H) -> Result<(), Failure> {
+        source::validate(call)
     }
 
-    fn invoke(call: exported::Call) -> Result<exported::Outcome, types::Failure> {
-        let answer = crate::source::invoke(&plain_call(call), &mut Client)?;
-        let response = exported::Response { data: answer.data, is_error: false, metadata: answer.metadata };
-        Ok(exported::Outcome::Done(response))
+    fn invoke<H: Http>(call: &Call, http: &mut H) -> Result<Answer, Failure> {
+        source::invoke(call, http)
     }
-}
-
-fn document(document: exported::Document) -> seam::Document {
-    seam::Document { url: document.url, media_type: document.media_type, body: document.body }
-}
-
-fn plain_call(call: exported::Call) -> seam::Call {
-    seam::Call { tool: call.tool, binding: call.binding, arguments: call.arguments, settings: call.settings }
-}
-
-impl From<seam::Failure> for types::Failure {
-    fn from(failure: seam::Failure) -> Self {
-        let seam::Failure { code, message, status, retryable, retry_after_ms, details } = failure;
-        Self { code, message, status, retryable, retry_after_ms, details }
-    }
-}
-
-impl From<types::Failure> for seam::Failure {
-    fn from(failure: types::Failure) -> Self {
-        let types::Failure { code, message, status, retryable, retry_after_ms, details } = failure;
-        Self { code, message, status, retryable, retry_after_ms, details }
-    }
-}
-
-struct Catalog;
-
-impl seam::Sink for Catalog {
-    fn put_tools(&mut self, batch: Vec<seam::Tool>) -> Result<Vec<(u32, String)>, seam::Failure> {
-        let batch: Vec<types::Tool> = batch.into_iter().map(tool).collect();
-        Ok(catalog_sink::put_tools(&batch)?)
-    }
-
-    fn put_definitions(&mut self, batch: Vec<(String, String)>) -> Result<(), seam::Failure> {
-        Ok(catalog_sink::put_definitions(&batch)?)
-    }
-
-    fn put_auth_methods(&mut self, methods: Vec<seam::AuthMethod>) -> Result<(), seam::Failure> {
-        let methods: Vec<types::AuthMethod> = methods
-            .into_iter()
-            .map(|method| types::AuthMethod {
-                id: method.id,
-                kind: method.kind,
-                label: method.label,
-                config: method.config,
-                meta: method.meta,
-            })
-            .collect();
-        Ok(catalog_sink::put_auth_methods(&methods)?)
-    }
-
-    fn warn(&mut self, warning: seam::Warning) {
-        catalog_sink::warn(&types::Warning {
-            tool: warning.tool,
-            code: warning.code,
-            message: warning.message,
-        });
-    }
-
-    fn progress(&mut self, done: u64, total: Option<u64>, what: &str) {
-        catalog_sink::progress(done, total, what);
-    }
-}
-
-fn tool(tool: seam::Tool) -> types::Tool {
-    let annotations = tool.annotations;
-    types::Tool {
-        name: tool.name,
-        description: tool.description,
-        input_schema: tool.input_schema,
-        output_schema: tool.output_schema,
-        annotations: types::Annotations {
-            title: annotations.title,
-            read_only: annotations.read_only,
-            destructive: annotations.destructive,
-            idempotent: annotations.idempotent,
-            deprecated: annotations.deprecated,
-            requires_approval: annotations.requires_approval,
-            meta: annotations.meta,
-        },
-        auth: tool.auth,
-        binding: tool.binding,
-        meta: tool.meta,
-    }
-}
-
-struct Client;
-
-impl seam::Http for Client {
-    type Response = http::Response;
-    type File = blobs::Blob;
-
-    fn send(&mut self, request: seam::HttpRequest) -> Result<http::Response, seam::Failure> {
-        let mut body = Vec::with_capacity(request.body.len());
-        for chunk in request.body {
-            body.push(match chunk {
-                seam::Chunk::Bytes(bytes) => http::Chunk::Bytes(bytes),
-                seam::Chunk::File(reference) => http::Chunk::Blob(blobs::Blob::open(&reference)?),
-            });
-        }
-        let request = http::Request {
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            body,
-            auth: None,
-        };
-        Ok(http::send(request)?)
-    }
-
-    fn create_file(&mut self, media_type: Option<&str>) -> Result<blobs::Blob, seam::Failure> {
-        Ok(blobs::Blob::create(None, media_type)?)
-    }
-}
-
-impl seam::HttpResponse for http::Response {
-    fn status(&self) -> u16 {
-        http::Response::status(self)
-    }
-
-    fn headers(&self) -> Vec<(String, Vec<u8>)> {
-        http::Response::headers(self)
-    }
-
-    fn read(&mut self, len: u32, timeout_ms: u32) -> Result<Option<Vec<u8>>, seam::Failure> {
-        Ok(http::Response::read(self, len, timeout_ms)?)
-    }
-
-    fn into_file(self, media_type: Option<&str>) -> Result<seam::StoredFile, seam::Failure> {
-        Ok(stored(&self.into_blob(None, media_type)?))
-    }
-}
-
-impl seam::FileWriter for blobs::Blob {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), seam::Failure> {
-        Ok(blobs::Blob::append(self, bytes)?)
-    }
-
-    fn finish(self) -> seam::StoredFile {
-        stored(&self)
-    }
-}
-
-fn stored(blob: &blobs::Blob) -> seam::StoredFile {
-    seam::StoredFile { reference: blob.reference(), size: blob.size() }
 }

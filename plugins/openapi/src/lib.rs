@@ -3,7 +3,7 @@
 //!
 //! `index` turns a document into tools, each with a binding; `invoke` makes a
 //! request of a binding and arguments without looking at a document again.
-//! Everything is plain Rust behind the traits of [`seam`]; `guest.rs` alone
+//! Everything is plain Rust behind the traits of [`executor_common::seam`]; `guest.rs` alone
 //! knows the component model.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test says what is wrong by failing"))]
@@ -16,11 +16,11 @@ mod document;
 #[cfg(target_arch = "wasm32")]
 mod guest;
 mod schema;
-pub mod seam;
 mod settings;
 mod suggest;
-mod text;
 mod wire;
+
+use executor_common::{seam, text};
 
 /// The five functions of the interface `source`, over plain Rust.
 pub mod source {

@@ -200,9 +200,9 @@ fn keep_table<H: Http>(
         report.warn(sink, None, "too-many-operations", &message);
         return Ok(None);
     }
-    let mut file = http.create_file("schema.table", "text/plain")?;
+    let mut file = http.create_file(Some("schema.table"), Some("text/plain"))?;
     file.append(table.as_bytes())?;
-    Ok(Some(file.finish()))
+    Ok(Some(file.finish().reference))
 }
 
 fn summary(

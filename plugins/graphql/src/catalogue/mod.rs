@@ -5,8 +5,9 @@ mod auth;
 mod definitions;
 pub(crate) mod index;
 mod names;
-mod report;
 mod scalars;
 mod selection;
 mod shape;
 mod tool;
+
+use executor_common::report;

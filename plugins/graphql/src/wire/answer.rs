@@ -106,9 +106,9 @@ fn partial<H: Http>(
     let data = if value.get().len() + errors.len() <= MAX_DETAILS_BYTES {
         value.get().to_owned()
     } else {
-        let mut file = http.create_file("answer.json", "application/json")?;
+        let mut file = http.create_file(Some("answer.json"), Some("application/json"))?;
         file.append(value.get().as_bytes())?;
-        json!({"$file": file.finish()}).to_string()
+        json!({"$file": file.finish().reference}).to_string()
     };
     let done = match asked.binding.operation {
         Operation::Query => "parts of the answer failed",

@@ -2,10 +2,10 @@
 
 pub(crate) mod answer;
 pub(crate) mod binding;
-mod date;
 pub(crate) mod errors;
 mod files;
-mod headers;
 pub(crate) mod invoke;
 mod operation;
 pub(crate) mod send;
+
+use executor_common::headers;

@@ -1,6 +1,6 @@
 //! What is a GraphQL source, and what else people give.
 
-use executor_graphql::seam::{Detection, Document, Probe};
+use executor_common::seam::{Detection, Document, Probe};
 use executor_graphql::source;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{Api, Catalog, ENDPOINT, index};
-use executor_graphql::seam::Failure;
+use executor_common::seam::Failure;
 
 fn catalog() -> Catalog {
     index("type Query { user: User } type Mutation { rename: User! } type User { id: ID!, name: String }")

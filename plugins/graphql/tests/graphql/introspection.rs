@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{Api, Catalog, bytes_of, failure, try_index_at};
-use executor_graphql::seam::{Document, Failure, HttpRequest, IndexRequest};
+use executor_common::seam::{Document, Failure, HttpRequest, IndexRequest};
 use executor_graphql::source;
 
 const URL: &str = "https://api.example.com/graphql";

@@ -9,7 +9,7 @@ use apollo_compiler::request::coerce_variable_values;
 use apollo_compiler::response::JsonMap;
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
-use executor_graphql::seam::Call;
+use executor_common::seam::Call;
 use executor_graphql::source;
 use serde_json::{Map, Value, json};
 
@@ -32,8 +32,7 @@ fn indexed(name: &str, bytes: &[u8]) -> Catalog {
     let start = Instant::now();
     let catalog = try_index(bytes, None, &json!({"base_url": ENDPOINT}))
         .unwrap_or_else(|failure| panic!("{}", failure.message));
-    let sum =
-        |size: fn(&executor_graphql::seam::Tool) -> usize| catalog.tools.iter().map(size).sum::<usize>();
+    let sum = |size: fn(&executor_common::seam::Tool) -> usize| catalog.tools.iter().map(size).sum::<usize>();
     println!(
         "{name}: {} tools in {:?}; bytes: input {}, output {}, bindings {}, definitions {}, table {:?}",
         catalog.tools.len(),

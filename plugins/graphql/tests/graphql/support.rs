@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
-use executor_graphql::seam::{
+use executor_common::seam::{
     Answer, AuthMethod, Call, Chunk, Document, Failure, FileWriter, Http, HttpRequest, HttpResponse,
-    IndexRequest, Sink, Summary, Tool, Warning,
+    IndexRequest, Sink, StoredFile, Summary, Tool, Warning,
 };
 use executor_graphql::source;
 use serde_json::{Value, json};
@@ -257,7 +257,7 @@ impl Http for Api {
         Ok(Reply { status, headers, chunks: chunks.into_iter() })
     }
 
-    fn create_file(&mut self, _name: &str, _media_type: &str) -> Result<File, Failure> {
+    fn create_file(&mut self, _name: Option<&str>, _media_type: Option<&str>) -> Result<File, Failure> {
         Ok(File { files: self.files.clone(), bytes: Vec::new() })
     }
 
@@ -281,6 +281,10 @@ impl HttpResponse for Reply {
     fn read(&mut self, _len: u32, _timeout_ms: u32) -> Result<Option<Vec<u8>>, Failure> {
         Ok(Some(self.chunks.next().unwrap_or_default()))
     }
+
+    fn into_file(self, _media_type: Option<&str>) -> Result<StoredFile, Failure> {
+        panic!("an answer of this kind is always read")
+    }
 }
 
 impl FileWriter for File {
@@ -289,10 +293,11 @@ impl FileWriter for File {
         Ok(())
     }
 
-    fn finish(self) -> String {
-        let reference = format!("blob:{}", self.bytes.len());
+    fn finish(self) -> StoredFile {
+        let size = self.bytes.len() as u64;
+        let reference = format!("blob:{size}");
         self.files.0.borrow_mut().insert(reference.clone(), self.bytes);
-        reference
+        StoredFile { reference, size: Some(size) }
     }
 }
 

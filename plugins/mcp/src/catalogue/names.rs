@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::hash;
+use crate::text::hash_of;
 
 /// What a host takes.
 const MAX_CHARS: usize = 128;
@@ -44,7 +44,7 @@ fn sanitised(wire: &str, room: usize) -> String {
 
 fn marked(name: &str, wire: &str, room: usize) -> String {
     let kept: String = name.chars().take(room - MARK_CHARS).collect();
-    format!("{kept}_{:08x}", hash(wire) & 0xFFFF_FFFF)
+    format!("{kept}_{:08x}", hash_of(wire) & 0xFFFF_FFFF)
 }
 
 #[cfg(test)]

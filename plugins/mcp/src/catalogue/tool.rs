@@ -54,7 +54,8 @@ impl<'l> Listing<'l> {
     }
 
     pub(crate) fn description(&self) -> String {
-        let description = self.text("description").map(|text| plain(&text, MAX_DESCRIPTION_CHARS));
+        let description =
+            self.text("description").map(|text| plain(&text, MAX_DESCRIPTION_CHARS).into_owned());
         description.or_else(|| self.title()).unwrap_or_else(|| line(&self.name, MAX_TITLE_CHARS))
     }
 

@@ -13,7 +13,7 @@ use super::{Client, Way, modern_headers, session};
 use crate::config::{Endpoint, Era};
 use crate::rpc::{self, Params, Request, RpcError};
 use crate::seam::{Failure, World};
-use crate::text::{hash, line};
+use crate::text::{hash_of, line};
 use crate::transport::{Answered, Ear, Lines, Lost, Old, Streamable, Wait};
 
 /// The silence after which a server is taken for an older one.
@@ -136,7 +136,7 @@ impl<'w> Client<'w> {
 }
 
 fn http_key(url: &str) -> String {
-    format!("peer:{:016x}", hash(url))
+    format!("peer:{:016x}", hash_of(url))
 }
 
 /// No process has the number of another.

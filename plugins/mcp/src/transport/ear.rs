@@ -102,7 +102,7 @@ impl<'w> Ear<'w> {
 /// An elicitation as a question; none where it asks nothing that can be asked.
 pub(crate) fn elicitation(params: &Value) -> Option<Question> {
     let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
-    let message = plain(message, MAX_MESSAGE_CHARS);
+    let message = plain(message, MAX_MESSAGE_CHARS).into_owned();
     let kind = "elicitation".to_owned();
     if params.get("mode").and_then(Value::as_str) == Some("url") {
         let url = params.get("url").and_then(Value::as_str)?;

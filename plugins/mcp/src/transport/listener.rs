@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Streamable;
-use crate::text::hash;
+use crate::text::hash_of;
 
 /// How often who listens shows it.
 pub(crate) const SHOW_MS: u32 = 5_000;
@@ -54,5 +54,5 @@ pub(crate) fn wait(way: &Streamable<'_>) {
 }
 
 fn key(way: &Streamable<'_>) -> String {
-    format!("listens:{:016x}", hash(&way.url))
+    format!("listens:{:016x}", hash_of(&way.url))
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Streamable;
 use crate::seam::World;
-use crate::text::hash;
+use crate::text::hash_of;
 
 /// What calls take.
 pub(crate) const QUESTION: &str = "elicitation/create";
@@ -83,7 +83,7 @@ fn is_fresh(world: &dyn World, stray: &Stray) -> bool {
 
 /// Changes what waits, unless `make` gives none.
 fn change<T>(way: &Streamable<'_>, make: impl Fn(&mut Vec<Stray>) -> Option<T>) -> Option<T> {
-    let key = format!("strays:{:016x}", hash(&way.url));
+    let key = format!("strays:{:016x}", hash_of(&way.url));
     for _ in 0..MAX_TRIES {
         let held = way.world.recall(&key);
         let known = held.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok());

@@ -81,7 +81,7 @@ impl Streamable<'_> {
         } else {
             "its answer is not the answer to the request".to_owned()
         };
-        Err(Lost::Garbage { status: Some(status), why, start: plain(&text, MAX_START_CHARS) })
+        Err(Lost::Garbage { status: Some(status), why, start: plain(&text, MAX_START_CHARS).into_owned() })
     }
 
     /// Says something that has no answer, or answers the server.
@@ -354,6 +354,6 @@ pub(super) fn refused(status: u16, headers: &Headers, text: &str) -> Refused {
         status,
         challenge: headers.challenge(),
         retry_after_ms: headers.retry_after_ms(),
-        start: plain(text, MAX_START_CHARS),
+        start: plain(text, MAX_START_CHARS).into_owned(),
     }
 }

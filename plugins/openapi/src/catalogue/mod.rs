@@ -10,9 +10,10 @@ pub(crate) mod names;
 mod object;
 pub(crate) mod operations;
 pub(crate) mod parameters;
-pub(crate) mod report;
 pub(crate) mod security;
 pub(crate) mod servers;
 mod swagger;
 mod template;
 pub(crate) mod tool;
+
+use executor_common::report;

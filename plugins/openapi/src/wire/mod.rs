@@ -8,10 +8,8 @@ pub(crate) mod binding;
 pub(crate) mod body;
 mod charset;
 pub(crate) mod content;
-pub(crate) mod date;
 pub(crate) mod encode;
 mod events;
-pub(crate) mod headers;
 pub(crate) mod invoke;
 mod multipart;
 pub(crate) mod next;
@@ -20,3 +18,5 @@ pub(crate) mod rejection;
 pub(crate) mod request;
 pub(crate) mod style;
 pub(crate) mod validate;
+
+use executor_common::headers;

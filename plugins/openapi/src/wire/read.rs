@@ -120,7 +120,7 @@ pub(crate) fn store<H: Http>(
     media_type: Option<&str>,
     bytes: &[u8],
 ) -> Result<StoredFile, Failure> {
-    let mut file = http.create_file(media_type)?;
+    let mut file = http.create_file(None, media_type)?;
     file.append(bytes)?;
     Ok(file.finish())
 }
@@ -133,7 +133,7 @@ fn spill<H: Http>(
     idempotent: bool,
 ) -> Result<StoredFile, Failure> {
     let status = response.status();
-    let mut file = http.create_file(media_type(headers))?;
+    let mut file = http.create_file(None, media_type(headers))?;
     file.append(start)?;
     let mut size = start.len() as u64;
     loop {

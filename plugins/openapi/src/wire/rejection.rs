@@ -5,15 +5,13 @@ use serde_json::{Value, json};
 use super::binding::Binding;
 use super::content::{self, Content};
 use super::headers::Headers;
-use super::{date, read};
+use super::read;
 use crate::seam::{Failure, HttpResponse};
 use crate::text::{line, plain};
 
 const MAX_DETAILS_BYTES: usize = 64 << 10;
 const MAX_TEXT_CHARS: usize = 2000;
 const MAX_MESSAGE_CHARS: usize = 500;
-/// No upstream is waited for longer than a week.
-const MAX_RETRY_AFTER_S: i64 = 7 * 86_400;
 
 /// The failure that a response outside of 2xx is.
 pub(crate) fn read<R: HttpResponse>(binding: &Binding, mut response: R) -> Failure {
@@ -25,7 +23,7 @@ pub(crate) fn read<R: HttpResponse>(binding: &Binding, mut response: R) -> Failu
         _ => read::start(&mut response, MAX_DETAILS_BYTES + 1),
     };
     let body = Details::read(&body);
-    let retry_after_ms = retry_after_ms(&headers);
+    let retry_after_ms = headers.retry_after_ms();
     let code = code(status, &headers);
     let message = message(status, code, &body, &headers, binding);
     let details = if code == "upstream-redirected" {
@@ -45,7 +43,7 @@ pub(crate) fn read<R: HttpResponse>(binding: &Binding, mut response: R) -> Failu
 
 fn code(status: u16, headers: &Headers) -> &'static str {
     match status {
-        403 if is_out_of_quota(headers) => "upstream-rate-limited",
+        403 if headers.is_out_of_quota() => "upstream-rate-limited",
         401 | 403 => "upstream-rejected",
         404 | 410 => "upstream-not-found",
         409 | 412 => "upstream-conflict",
@@ -57,14 +55,6 @@ fn code(status: u16, headers: &Headers) -> &'static str {
     }
 }
 
-/// GitHub and others answer 403 where they mean 429.
-fn is_out_of_quota(headers: &Headers) -> bool {
-    headers.get("retry-after").is_some()
-        || ["x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining"]
-            .iter()
-            .any(|name| headers.get(name) == Some("0"))
-}
-
 /// What was refused before it was worked on may be sent again; what failed
 /// while it was worked on only where twice is the same as once.
 fn is_retryable(status: u16, code: &str, idempotent: bool) -> bool {
@@ -74,22 +64,6 @@ fn is_retryable(status: u16, code: &str, idempotent: bool) -> bool {
         408 | 500 | 502 | 504 => idempotent,
         _ => false,
     }
-}
-
-fn retry_after_ms(headers: &Headers) -> Option<u64> {
-    let now = || headers.get("date").and_then(date::epoch_seconds);
-    let seconds = match headers.get("retry-after") {
-        Some(text) => match text.parse::<f64>() {
-            #[expect(clippy::cast_possible_truncation, reason = "clamped to a week first")]
-            Ok(seconds) if seconds.is_finite() => seconds.ceil().clamp(0.0, MAX_RETRY_AFTER_S as f64) as i64,
-            _ => date::epoch_seconds(text)? - now()?,
-        },
-        None if is_out_of_quota(headers) => {
-            headers.get("x-ratelimit-reset")?.parse::<i64>().ok()?.checked_sub(now()?)?
-        }
-        None => return None,
-    };
-    u64::try_from(seconds.clamp(0, MAX_RETRY_AFTER_S)).ok().map(|seconds| seconds * 1000)
 }
 
 enum Details {

@@ -1,7 +1,7 @@
 //! What goes over the wire, and what comes back.
 
 use crate::support::{Api, Catalog, document, header, index, text_of};
-use executor_openapi::seam::{Chunk, Failure};
+use executor_common::seam::{Chunk, Failure};
 use serde_json::{Value, json};
 
 fn with_parameters(path: &str, parameters: Value) -> Catalog {
@@ -128,7 +128,7 @@ fn arguments_are_checked_before_anything_is_sent() {
     check(json!({"id": 1, "perPage": 1, "H": "a\r\nX-Evil: 1"}), "line break");
     check(json!({"id": 1, "perPage": 1, "H": "a\u{0}"}), "control");
     check(json!([]), "not an object");
-    let call = executor_openapi::seam::Call { binding: b"{\"v\":9}".to_vec(), ..Default::default() };
+    let call = executor_common::seam::Call { binding: b"{\"v\":9}".to_vec(), ..Default::default() };
     assert_eq!(executor_openapi::source::validate(&call).unwrap_err().code, "binding-invalid");
 }
 

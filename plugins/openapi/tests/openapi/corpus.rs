@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use executor_openapi::seam::Tool;
+use executor_common::seam::Tool;
 use executor_openapi::source;
 use serde_json::{Value, json};
 

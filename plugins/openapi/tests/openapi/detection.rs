@@ -1,6 +1,6 @@
 //! Whose document it is.
 
-use executor_openapi::seam::{Detection, Document, Probe};
+use executor_common::seam::{Detection, Document, Probe};
 use executor_openapi::source::detect;
 use serde_json::{Value, json};
 

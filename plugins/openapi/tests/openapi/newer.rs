@@ -1,7 +1,7 @@
 //! What 3.2 added, streams, pages, parts and defaults, through the adapter.
 
 use crate::support::{Api, Catalog, document, header, index, text_of};
-use executor_openapi::seam::{Chunk, Failure};
+use executor_common::seam::{Chunk, Failure};
 use serde_json::{Value, json};
 
 fn newer(paths: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use executor_openapi::seam::{
+use executor_common::seam::{
     Answer, AuthMethod, Call, Chunk, Document, Failure, FileWriter, Http, HttpRequest, HttpResponse,
     IndexRequest, Sink, StoredFile, Summary, Tool, Warning,
 };
@@ -160,6 +160,7 @@ pub(crate) fn index_among(
         config: "{}".to_owned(),
         settings: settings.to_string(),
         document: Some(Document { url: url.map(str::to_owned), media_type: None, body: body.to_vec() }),
+        meta: None,
     };
     let summary = source::index(&request, &mut catalog, library)?;
     catalog.summary = Some(summary);
@@ -213,8 +214,12 @@ impl Http for Library {
         }
     }
 
-    fn create_file(&mut self, _media_type: Option<&str>) -> Result<File, Failure> {
+    fn create_file(&mut self, _name: Option<&str>, _media_type: Option<&str>) -> Result<File, Failure> {
         panic!("an index keeps no files")
+    }
+
+    fn read_file(&mut self, reference: &str, _max_bytes: u64) -> Result<Vec<u8>, Failure> {
+        panic!("an index reads no files, and not {reference}")
     }
 }
 
@@ -267,8 +272,12 @@ impl Http for Api {
         Ok(Reply { status: self.status, headers: self.headers.clone(), chunks })
     }
 
-    fn create_file(&mut self, _media_type: Option<&str>) -> Result<File, Failure> {
+    fn create_file(&mut self, _name: Option<&str>, _media_type: Option<&str>) -> Result<File, Failure> {
         Ok(File(self.files.clone()))
+    }
+
+    fn read_file(&mut self, reference: &str, _max_bytes: u64) -> Result<Vec<u8>, Failure> {
+        panic!("files are sent without being read, {reference} too")
     }
 }
 

@@ -1,7 +1,7 @@
 //! OpenAPI 2, which writes everything but schemas another way.
 
 use crate::support::{Catalog, document, header, index, text_of, try_index};
-use executor_openapi::seam::Chunk;
+use executor_common::seam::Chunk;
 use serde_json::{Value, json};
 
 /// A 2.0 document with these paths.

@@ -6,7 +6,8 @@ const MONTHS: [&str; 12] =
 
 /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section
 /// 5.6.7; the two obsolete forms are not read).
-pub(crate) fn epoch_seconds(text: &str) -> Option<i64> {
+#[inline]
+pub fn epoch_seconds(text: &str) -> Option<i64> {
     let (_, rest) = text.trim().split_once(", ")?;
     let mut parts = rest.split_ascii_whitespace();
     let day: i64 = parts.next()?.parse().ok()?;
@@ -28,6 +29,7 @@ pub(crate) fn epoch_seconds(text: &str) -> Option<i64> {
 
 /// Days since 1970 in the Gregorian calendar, counting years from March so
 /// that the leap day is the last of them.
+#[inline]
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

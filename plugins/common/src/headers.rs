@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::date;
+use crate::date;
 use crate::text::line;
 
 /// No upstream is waited for longer than a week.
@@ -48,12 +48,14 @@ const USEFUL_STARTS: [&str; 8] = [
 
 /// A response's headers, by lower-case name.
 #[derive(Debug, Default)]
-pub(crate) struct Headers {
+pub struct Headers {
     list: Vec<(String, String)>,
 }
 
 impl Headers {
-    pub(crate) fn new(raw: Vec<(String, Vec<u8>)>) -> Self {
+    /// As the host gave them.
+    #[inline]
+    pub fn new(raw: Vec<(String, Vec<u8>)>) -> Self {
         let list = raw
             .into_iter()
             .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned()))
@@ -61,16 +63,37 @@ impl Headers {
         Self { list }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    /// The first value of a header.
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.list.iter().find(|(held, _)| held == name).map(|(_, value)| value.trim())
     }
 
-    pub(crate) fn content_type(&self) -> &str {
+    /// All values of a header that may stand several times.
+    #[inline]
+    pub fn all(&self, name: &str) -> String {
+        let values = self.list.iter().filter(|(held, _)| held == name).map(|(_, value)| value.trim());
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// `Content-Type`, with its parameters; empty where there is none.
+    #[inline]
+    pub fn content_type(&self) -> &str {
         self.get("content-type").unwrap_or_default()
     }
 
+    /// The length of the body as sent, where nothing was unpacked on the way.
+    #[inline]
+    pub fn content_length(&self) -> Option<u64> {
+        if self.get("content-encoding").is_some() {
+            return None;
+        }
+        self.get("content-length")?.parse().ok()
+    }
+
     /// GitHub and others answer 403 where they mean 429.
-    pub(crate) fn is_out_of_quota(&self) -> bool {
+    #[inline]
+    pub fn is_out_of_quota(&self) -> bool {
         self.get("retry-after").is_some()
             || ["x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining"]
                 .iter()
@@ -78,7 +101,8 @@ impl Headers {
     }
 
     /// How long the upstream asked to be left alone.
-    pub(crate) fn retry_after_ms(&self) -> Option<u64> {
+    #[inline]
+    pub fn retry_after_ms(&self) -> Option<u64> {
         let now = || self.get("date").and_then(date::epoch_seconds);
         let seconds = match self.get("retry-after") {
             Some(text) => match text.parse::<f64>() {
@@ -97,7 +121,8 @@ impl Headers {
     }
 
     /// `{"status", "headers"}` with the headers a caller can use, bounded.
-    pub(crate) fn metadata(&self, status: u16) -> Map<String, Value> {
+    #[inline]
+    pub fn metadata(&self, status: u16) -> Map<String, Value> {
         let mut kept: Map<String, Value> = Map::new();
         for (name, value) in &self.list {
             if !is_useful(name) || (kept.len() == MAX_HEADERS && !kept.contains_key(name)) {
@@ -117,6 +142,7 @@ impl Headers {
     }
 }
 
+#[inline]
 fn is_useful(name: &str) -> bool {
     USEFUL.contains(&name) || USEFUL_STARTS.iter().any(|start| name.starts_with(start))
 }

@@ -23,7 +23,8 @@ pub struct Failure {
 
 impl Failure {
     /// A failure that no request led to: no status, not retryable.
-    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+    #[inline]
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
         Self {
             code: code.to_owned(),
             message: message.into(),
@@ -61,7 +62,7 @@ pub struct Annotations {
     pub destructive: bool,
     /// Twice is the same as once.
     pub idempotent: bool,
-    /// The document says not to use it any more.
+    /// Its API says not to use it any more.
     pub deprecated: bool,
     /// Ask a person unless a policy says otherwise.
     pub requires_approval: bool,
@@ -72,7 +73,7 @@ pub struct Annotations {
 /// One callable operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// `group.leaf`.
+    /// One or more segments: `group.leaf`.
     pub name: String,
     /// Plain text.
     pub description: String,
@@ -84,13 +85,13 @@ pub struct Tool {
     pub annotations: Annotations,
     /// Alternatives of auth-method ids that apply together; none: public.
     pub auth: Vec<Vec<String>>,
-    /// All that `invoke` needs; see `binding.rs`.
+    /// All that `invoke` needs; in a form of the adapter's own.
     pub binding: Vec<u8>,
     /// JSON.
     pub meta: Option<String>,
 }
 
-/// Something in the document that cost a tool, or a part of one.
+/// Something in a document that cost a tool, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The tool's name, where it is about one.
@@ -104,7 +105,7 @@ pub struct Warning {
 /// A document as the host fetched it.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// Where it came from; relative servers are resolved on it.
+    /// Where it came from; what is relative in it is resolved on that.
     pub url: Option<String>,
     /// The `Content-Type` it came with.
     pub media_type: Option<String>,
@@ -145,18 +146,21 @@ pub struct Detection {
 pub struct IndexRequest {
     /// JSON: what `detect` answered as config.
     pub config: String,
-    /// JSON: `base_url`, `server_variables`, `deep_object_arrays`.
+    /// JSON object: what the person set.
     pub settings: String,
     /// The document.
     pub document: Option<Document>,
+    /// JSON: `{"connection"}`, the name of the connection whose credential is
+    /// placed.
+    pub meta: Option<String>,
 }
 
 /// What was indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// `info.title`.
+    /// What the API is called.
     pub title: Option<String>,
-    /// `info.version`.
+    /// What version of it.
     pub version: Option<String>,
     /// Where calls go by default.
     pub base_url: Option<String>,
@@ -191,7 +195,7 @@ pub struct Answer {
 /// What `describe` answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    /// `openapi`.
+    /// The kind of source that it makes: `openapi`.
     pub kind: String,
     /// For a person.
     pub title: String,
@@ -255,7 +259,7 @@ pub trait Sink {
     fn progress(&mut self, done: u64, total: Option<u64>, what: &str);
 }
 
-/// `http`, and the part of `blobs` that an answer can need.
+/// `http`, and the part of `blobs` that is needed beside it.
 pub trait Http {
     /// What `send` gives.
     type Response: HttpResponse;
@@ -270,7 +274,12 @@ pub trait Http {
     ///
     /// # Errors
     /// The host's failure: quota.
-    fn create_file(&mut self, media_type: Option<&str>) -> Result<Self::File, Failure>;
+    fn create_file(&mut self, name: Option<&str>, media_type: Option<&str>) -> Result<Self::File, Failure>;
+    /// All of a file that the host holds, where it has at most `max_bytes`.
+    ///
+    /// # Errors
+    /// The host's failure: there is none, or it is larger.
+    fn read_file(&mut self, reference: &str, max_bytes: u64) -> Result<Vec<u8>, Failure>;
 }
 
 /// The `response` resource.

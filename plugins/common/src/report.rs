@@ -1,4 +1,4 @@
-//! Warnings, bounded: a hostile document may give cause for millions.
+//! Warnings, bounded: a hostile document or server may give cause for millions.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,15 @@ const MAX_MESSAGE_CHARS: usize = 400;
 
 /// Hands each different warning to the host once, up to a bound.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     seen: HashSet<(Option<String>, String)>,
     left_out: usize,
 }
 
 impl Report {
-    pub(crate) fn warn(&mut self, sink: &mut dyn Sink, tool: Option<&str>, code: &str, message: &str) {
+    /// A warning about a tool, or about the source.
+    #[inline]
+    pub fn warn(&mut self, sink: &mut dyn Sink, tool: Option<&str>, code: &str, message: &str) {
         let message = line(message, MAX_MESSAGE_CHARS);
         if self.seen.len() >= MAX_WARNINGS {
             self.left_out += 1;
@@ -29,7 +31,8 @@ impl Report {
     }
 
     /// Says how many warnings were not shown.
-    pub(crate) fn close(&self, sink: &mut dyn Sink) {
+    #[inline]
+    pub fn close(&self, sink: &mut dyn Sink) {
         if self.left_out > 0 {
             let message = format!("{} more warnings are not shown", self.left_out);
             sink.warn(Warning { tool: None, code: "more-warnings".to_owned(), message });
