@@ -327,3 +327,45 @@ fn a_large_file_goes_there_and_back() {
     let said = daemon.run(&["blobs", "get", "blob:00"]).fails(1);
     assert!(said.contains("there is no file blob:00"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_reads_and_makes_files_and_does_so_once() {
+    let daemon = Daemon::start();
+    let upstream = mini(&daemon).await;
+    daemon.run(&["policies", "add", "mini.x.form", "approve", "--position", "0"]).ok();
+    let program = "const bytes = await blobs.bytes(await tools.mini.x.bin());
+        const made = await blobs.put(bytes.map((byte) => 255 - byte), { name: '../turned.bin', mediaType: 'x/y' });
+        const text = await blobs.text(await blobs.put('gr\u{fc}n'));
+        await tools.mini.x.form({ body: { f: made } });
+        let code; try { await blobs.text(made) } catch (error) { code = error.code }
+        return { text, made, code, size: bytes.length }";
+    let (code, view) = daemon.execute(program);
+    assert_eq!(code, 3, "{view}");
+    let done = daemon.run(&["resume", view["id"].as_str().unwrap(), "--accept", "--yes", "--json"]).json();
+    let result = &done["result"];
+    assert_eq!(
+        (&result["text"], &result["code"], &result["size"], &result["made"]["name"]),
+        (&json!("gr\u{fc}n"), &json!("invalid-text"), &json!(odd_bytes().len()), &json!("turned.bin")),
+        "{done}"
+    );
+    let turned: Vec<u8> = odd_bytes().iter().map(|byte| 255 - byte).collect();
+    let sent = parts(&upstream, "/form");
+    assert!(sent[0].0.contains("filename=\"turned.bin\"\r\nContent-Type: x/y"), "{:?}", sent[0].0);
+    assert_eq!(sent[0].1, turned);
+    assert_eq!(
+        upstream.ledger.matching("GET", "/bin").len(),
+        1,
+        "what ran before the question is not run again"
+    );
+
+    for (program, expect) in [
+        ("return await blobs.bytes(await tools.mini.x.big())", "too-large"),
+        ("return await blobs.put({ a: 1 })", "invalid-arguments"),
+        ("return await blobs.put('x', { mediaType: 'no' })", "invalid-request"),
+        ("return await blobs.text('/etc/passwd')", "not-found"),
+        ("const t = 'x'.repeat(8 << 20); for (let i = 0; i < 9; i += 1) await blobs.put(t)", "too-large"),
+    ] {
+        let (code, view) = daemon.execute(program);
+        assert_eq!((code, &view["error"]["details"]["code"]), (1, &json!(expect)), "{program}: {view}");
+    }
+}

@@ -219,13 +219,14 @@ async fn nothing_in_a_program_goes_past_it() {
     }
 }
 
-/// All that a program can reach by name. Of these `tools` alone leads out.
+/// All that a program can reach by name. Of these `tools` alone leads
+/// out; `blobs` reads and makes files of the workspace.
 const GLOBALS: &str = "AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack BigInt \
 BigInt64Array BigUint64Array Boolean DOMException DataView Date DisposableStack Error EvalError \
 FinalizationRegistry Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array \
 InternalError Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set \
 SharedArrayBuffer String SuppressedError Symbol SyntaxError TextDecoder TextEncoder ToolError TypeError URIError \
-URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet atob btoa \
+URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet atob blobs btoa \
 clearTimeout console crypto decodeURI decodeURIComponent emit encodeURI encodeURIComponent escape eval fetch \
 globalThis isFinite isNaN parseFloat parseInt performance queueMicrotask setInterval setTimeout structuredClone \
 tools undefined unescape";

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rquickjs::function::{IntoJsFunc, Opt};
 use rquickjs::{Array, Ctx, Function, Object, Result, String as JsString, TypedArray, Value};
 
@@ -30,6 +32,10 @@ pub(crate) fn functions<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object
         TypedArray::<u8>::new(ctx.clone(), text_of(&ctx, &text)?.into_bytes())
     })?;
     add(&host, "decode", decode)?;
+    add(&host, "bytes", |ctx: Ctx<'js>, encoded: String| match STANDARD.decode(&encoded) {
+        Ok(bytes) => TypedArray::<u8>::new(ctx, bytes),
+        Err(_) => Err(throw_type(&ctx, "the host answered with what are no bytes")),
+    })?;
     urls::functions(&host)?;
     Ok(host)
 }
@@ -85,7 +91,7 @@ fn start<'js>(
     options: &Value<'js>,
     scope: f64,
 ) -> Result<u32> {
-    let what = if root == "timer" { "setTimeout".to_owned() } else { format!("tools.{path}") };
+    let what = if root == "timer" { "setTimeout".to_owned() } else { format!("{root}.{path}") };
     need_bridge(ctx, state, &what)?;
     let args = to_json(ctx, args, &format!("the arguments of {what}"), ARGUMENTS_BYTES)?;
     let options = if options.is_undefined() {

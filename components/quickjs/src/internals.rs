@@ -19,6 +19,7 @@ const PRELUDE: &str = concat!(
     include_str!("prelude/abort.js"),
     include_str!("prelude/calls.js"),
     include_str!("prelude/tools.js"),
+    include_str!("prelude/blobs.js"),
     include_str!("prelude/clone.js"),
     include_str!("prelude/text.js"),
     include_str!("prelude/url.js"),

@@ -98,6 +98,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "invalid-json"
     "invalid-options"
     "invalid-request"
+    "invalid-text"
     "invitation-spent"
     "key-missing"
     "keyring-unavailable"

@@ -3,19 +3,26 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use executor_store::{BLOB_LIMIT_BYTES, BlobReader, BlobRow, BlobWriter, Digest};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::clock::rfc3339;
 use crate::control::Shared;
 use crate::page::{Page, PageQuery, cursor};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::workspace::Workspace;
 
 /// The largest file that is taken.
 pub const UPLOAD_LIMIT_BYTES: u64 = BLOB_LIMIT_BYTES;
 
+/// Bytes of one file that a program reads or makes.
+const PROGRAM_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// The same of all files of one run.
+const PROGRAM_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes of a file that are read at once.
 const PIECE_BYTES: usize = 256 * 1024;
 /// Bytes of an upload after which the disk is looked at again.
@@ -112,6 +119,18 @@ impl BlobContent {
         self.reader.row().media_type.as_deref()
     }
 
+    /// All of it.
+    pub(crate) fn whole(&self) -> Result<Vec<u8>, Problem> {
+        let mut bytes = Vec::new();
+        loop {
+            let piece = self.read(bytes.len() as u64)?;
+            if piece.is_empty() {
+                return Ok(bytes);
+            }
+            bytes.extend_from_slice(&piece);
+        }
+    }
+
     /// The next bytes from `offset` on; none at the end. Blocks for as long as
     /// the disk takes.
     ///
@@ -122,7 +141,100 @@ impl BlobContent {
     }
 }
 
+/// `blobs.text(file)` and `blobs.bytes(file)` of a program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadBlob {
+    pub(crate) file: String,
+}
+
+/// `blobs.put(data, { name, mediaType })` of a program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PutBlob {
+    data: Data,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default, rename = "mediaType")]
+    media_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "blobs.put takes a string, or bytes such as a Uint8Array")]
+enum Data {
+    Text(String),
+    Bytes(Encoded),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Encoded {
+    #[serde(rename = "$bytes")]
+    base64: String,
+}
+
+impl PutBlob {
+    /// About how many bytes it has.
+    pub(crate) fn size(&self) -> u64 {
+        match &self.data {
+            Data::Text(text) => text.len() as u64,
+            Data::Bytes(encoded) => encoded.base64.len() as u64 / 4 * 3,
+        }
+    }
+}
+
+/// What a program gets as bytes.
+pub(crate) fn as_bytes(bytes: &[u8]) -> Value {
+    json!({"$bytes": BASE64.encode(bytes)})
+}
+
+/// What it gets as a text.
+pub(crate) fn as_text(bytes: Vec<u8>) -> Result<Value, Problem> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        Problem::new(
+            ProblemKind::Unprocessable,
+            "invalid-text",
+            format!("the file is no UTF-8 text: see byte {place}"),
+        )
+        .hint("blobs.bytes(file) gives its bytes")
+    })?;
+    Ok(json!({"text": text}))
+}
+
+/// Refuses a file that is too large for a program.
+pub(crate) fn expect_small(size: u64) -> Result<(), Problem> {
+    if size <= PROGRAM_FILE_BYTES {
+        return Ok(());
+    }
+    let message = format!("a program reads and makes files of at most {PROGRAM_FILE_BYTES} bytes");
+    Err(Problem::new(ProblemKind::Unprocessable, "too-large", message)
+        .hint("pass larger ones on as they are, { $file }, to the tool that takes them"))
+}
+
+/// Refuses more than one run may read and make.
+pub(crate) fn expect_few(bytes: u64) -> Result<(), Problem> {
+    if bytes <= PROGRAM_BYTES {
+        return Ok(());
+    }
+    let message = format!("all files that one run reads and makes have at most {PROGRAM_BYTES} bytes");
+    Err(Problem::new(ProblemKind::Unprocessable, "too-large", message))
+}
+
 impl Workspace {
+    /// Keeps a file that a program made.
+    pub(crate) async fn put_blob(&self, made: PutBlob) -> Result<BlobView, Problem> {
+        let bytes = match made.data {
+            Data::Text(text) => text.into_bytes(),
+            Data::Bytes(encoded) => BASE64
+                .decode(&encoded.base64)
+                .map_err(|error| Problem::invalid(format!("the bytes of the file are none: {error}")))?,
+        };
+        let mut upload = self.begin_upload(&BlobName { name: made.name }, made.media_type.as_deref())?;
+        upload.append(&bytes)?;
+        upload.finish().await
+    }
+
     /// Begins to take a file.
     ///
     /// # Errors

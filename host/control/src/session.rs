@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::blobs::{self, PutBlob, ReadBlob};
 use crate::caller::Caller;
 use crate::executions::LogView;
 use crate::once::Once;
@@ -45,6 +46,8 @@ struct State {
     wrote: bool,
     asked: bool,
     calls: u64,
+    /// Bytes of files that the program read and made.
+    blob_bytes: u64,
     logs: Vec<LogView>,
     emitted: Vec<Value>,
 }
@@ -84,7 +87,7 @@ impl Session {
         emitted: Vec<Value>,
     ) -> Self {
         let wrote = past.calls.values().any(|call| call.write);
-        let state = State { recorded: true, wrote, asked: false, calls: 0, logs, emitted };
+        let state = State { recorded: true, wrote, logs, emitted, ..State::default() };
         let since_ms = u64::try_from(workspace.shared.now_ms() - row.created_ms).unwrap_or(0);
         let root = Root::begin(names::EXECUTION, remote_parent(), since_ms.saturating_mul(1_000));
         let watch = Watch::new(root, &row, &workspace.name);
@@ -218,6 +221,13 @@ impl Session {
                 let result = result.map_err(|problem| ToolError::of_problem(&tool, problem).into());
                 self.settled_without_intent(&call, settled(result, options.raw))
             }
+            ("blobs", [word @ ("text" | "bytes" | "put")]) => {
+                let answer = self.blob(word, &call.args).await;
+                let result = answer.map(|data| ToolAnswer { data, http: None });
+                let named = format!("blobs.{word}");
+                let result = result.map_err(|problem| ToolError::of_problem(&named, problem).into());
+                self.settled_without_intent(&call, settled(result, options.raw))
+            }
             ("tools", [_, ..]) => self.gate(&call, &tool, &options).await,
             (root, _) => {
                 let error =
@@ -252,6 +262,32 @@ impl Session {
             }
             _ => json(&workspace.sources()?),
         }
+    }
+
+    async fn blob(&self, word: &str, args: &str) -> Result<String, Problem> {
+        let workspace = &self.workspace;
+        if word == "put" {
+            let made = parse::<PutBlob>(args)?;
+            self.count_blob(made.size())?;
+            return json(&workspace.put_blob(made).await?);
+        }
+        let file = parse::<ReadBlob>(args)?.file;
+        let content = workspace.blob(&file)?;
+        self.count_blob(content.size())?;
+        let bytes = tokio::task::spawn_blocking(move || content.whole()).await;
+        let bytes = bytes.map_err(|error| Problem::internal(error.to_string()))??;
+        if word == "bytes" { json(&blobs::as_bytes(&bytes)) } else { json(&blobs::as_text(bytes)?) }
+    }
+
+    /// Counts what a program takes in and puts out, all of which its journal
+    /// keeps.
+    fn count_blob(&self, size: u64) -> Result<(), Problem> {
+        blobs::expect_small(size)?;
+        let mut state = self.lock();
+        let all = state.blob_bytes.saturating_add(size);
+        blobs::expect_few(all)?;
+        state.blob_bytes = all;
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -21,6 +21,7 @@ for (const [name, value] of [
 ]) define(globalThis, name, value);
 
 define(globalThis, "tools", toolAt(""), true);
+define(globalThis, "blobs", freeze(blobs), true);
 define(globalThis, "emit", (value) => host.emit(value), true);
 define(globalThis, "ToolError", ToolError, true);
 define(Math, "random", host.fraction);

@@ -1,5 +1,6 @@
 //! The engine over a bridge of the tests' own.
 
+mod blobs;
 mod drive;
 mod errors;
 mod globals;

@@ -19,7 +19,7 @@ Run TypeScript against the person's connected APIs. The body of a function: `ret
 2. Learn: `await tools.describe(path)` → its signature and types. The tool describe_tool does the same. Do so before the first call of a tool.
 3. Call: `await tools.github.issues.create({ owner, repo, body: { title } })` → the data. It throws ToolError { code, message, status, retryable, details }; with `{ raw: true }` as second argument it gives { ok, data | error } instead, with `{ connection: \"NAME\" }` it uses that connection.
 
-Do many calls in one program (`Promise.all`, loops, filters), and return a small result: text is cut at 30,000 characters. `emit(value)` gives intermediate results, `console.log` logs. There is no fetch, file system or network. `input` is the argument `input`.
+Do many calls in one program (`Promise.all`, loops, filters), and return a small result: text is cut at 30,000 characters. `emit(value)` gives intermediate results, `console.log` logs. A file is `{ $file }`: pass it on as it is, or read it by `blobs.text(file)`, `blobs.bytes(file)`, and make one by `blobs.put(data, { name })`. There is no fetch, file system or network. `input` is the argument `input`.
 Calls that may change something wait for a person. The answer then says how to go on; the program is continued, not run anew.";
 
 /// The description for a workspace with these sources.
