@@ -199,7 +199,12 @@ impl Workspace {
         let begun = Instant::now();
         if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let source = self.source(&name)?;
-            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0, notes: Vec::new() });
+            return Ok(SourceAdded {
+                next: next_steps(&source, false),
+                source,
+                elapsed_ms: 0,
+                notes: Vec::new(),
+            });
         }
         self.shared.check_disk()?;
         if let Some(command) = request.command.clone() {
@@ -259,12 +264,17 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
+        let open = indexed
+            .staged
+            .tools
+            .iter()
+            .all(|tool| tool.auth.is_empty() || tool.auth.iter().any(Vec::is_empty));
         self.store.replace_source(row.clone(), indexed.staged, once.map(Once::into_store)).await?;
         self.catalogue.forget();
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
         self.record(caller, "source.add", what).await?;
         let detail = self.source_detail(&row)?;
-        let next = next_steps(&detail);
+        let next = next_steps(&detail, open);
         drop((found, request));
         tokio::task::spawn_blocking(memory::release);
         Ok(SourceAdded {
@@ -441,7 +451,9 @@ pub(crate) fn named_origins(indexed: &Indexed) -> Vec<String> {
     origins
 }
 
-fn next_steps(detail: &SourceDetail) -> Vec<String> {
+/// What a person does next. Where all tools can be called by anybody (`open`),
+/// a connection is no step on the way to them.
+fn next_steps(detail: &SourceDetail, open: bool) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
     let is_locked = detail.warnings.iter().any(|warning| warning.code == SIGN_IN_NEEDED);
@@ -451,6 +463,9 @@ fn next_steps(detail: &SourceDetail) -> Vec<String> {
     }
     if !is_locked {
         steps.push(format!("executor tools search --source {name} WORDS"));
+    }
+    if open && !is_locked {
+        steps.reverse();
     }
     steps
 }
