@@ -38,6 +38,32 @@ async fn an_endpoint_is_added_read_and_asked_about_before_it_is_written() {
     assert!(code != 0 && view.to_string().contains("did you mean title?"), "{view}");
     assert_eq!(emulator.ledger.count(), 0);
 
+    let by_flags = [
+        "call",
+        "shop.query.books",
+        "--genres",
+        "NOVEL",
+        "--genres",
+        "FRAGMENT",
+        "--select",
+        "nodes { title }",
+    ];
+    let found = daemon.run(&by_flags).json();
+    assert!(found["nodes"].as_array().is_some_and(|nodes| !nodes.is_empty()), "{found}");
+    let said = daemon.run(&["call", "shop.query.books", "--genres", "NOVLE"]).fails(2);
+    assert!(said.contains("did you mean `NOVEL`?"), "{said}");
+    let dry =
+        daemon.run(&["call", "shop.mutation.removeBook", "--by.title", "Emma", "--dry-run", "--json"]).json();
+    assert!(dry["request"]["body"].to_string().contains("Emma"), "{dry}");
+
+    emulator.fault(Fault::Partial, 1);
+    let said = daemon.run(&["call", "shop.query.book", "--id", "1"]);
+    let id = execution_id(&said.stderr);
+    let said = said.fails(1);
+    assert!(said.contains("book.rating: no rating today") && said.contains("--raw"), "{said}");
+    let kept = daemon.run(&["executions", "show", &id, "--json"]).json();
+    assert_eq!(kept["error"]["details"]["details"]["data"]["title"], "Emma", "{kept}");
+
     emulator.fault(Fault::Partial, 1);
     let (_, view) = daemon.execute("try { return await tools.shop.query.book({ id: 1 }) } catch (error) { return { code: error.code, title: error.details.data.title } }");
     assert_eq!(view["result"], json!({ "code": "upstream-partial", "title": "Emma" }), "{view}");

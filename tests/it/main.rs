@@ -3,11 +3,13 @@
 //! went over the wire.
 #![expect(clippy::unwrap_used, reason = "a test ends where something it needs is not there")]
 
+mod adding;
 mod approvals;
 mod authorized;
 mod blobs;
 mod components;
 mod connect;
+mod connecting;
 mod daemon;
 mod discovery;
 mod documents;
@@ -35,4 +37,5 @@ mod refresh;
 mod secrets;
 mod sign_in;
 mod telemetry;
+mod terminal;
 mod wire;

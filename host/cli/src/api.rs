@@ -143,14 +143,15 @@ impl<'c> Api<'c> {
     }
 }
 
+/// What is said where the daemon ended, or was ended, while it was asked.
+pub(crate) const BROKEN_OFF: &str = "the daemon broke off before it answered";
+
 const LOG_HINT: &str = "`logs/daemon.log` in the home may say why";
 
 impl From<HttpError> for Failure {
     fn from(error: HttpError) -> Self {
         match error {
-            HttpError::Stream(error) => {
-                Failure::no_daemon(format!("the daemon broke off before it answered: {error}")).hint(LOG_HINT)
-            }
+            HttpError::Stream(error) => Failure::no_daemon(format!("{BROKEN_OFF}: {error}")).hint(LOG_HINT),
             HttpError::Answer(why) => Failure::bug(format!("the daemon's answer can't be used: {why}")),
         }
     }

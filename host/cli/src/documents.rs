@@ -10,19 +10,30 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
 use crate::references::references;
-use crate::{input, text};
+use crate::{input, settings, text};
 
-/// The most that is sent of a document with its files, and of a document alone.
-const LIMIT_BYTES: u64 = 64 * 1024 * 1024;
+const MIB: u64 = 1024 * 1024;
+/// How it may be more.
+const LIMIT_HINT: &str = "`executor config set limits.document_mib N` raises the limit, up to 256; it counts once the daemon is started anew";
+/// Where the daemon takes less than the settings say by now.
+pub(crate) const STALE_HINT: &str =
+    "a limits.document_mib that was raised counts once the daemon is started anew: `executor down`";
+/// How the names of documents end.
+const FILE_ENDINGS: [&str; 8] = [".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".txt", ".xml"];
 /// The most files that a document is.
 const FILES: usize = 500;
 
 /// `url`, or `document` with what a file or stdin holds. The files that a
 /// document refers to go with it, as far as they are below `root`; that is the
 /// document's own directory where nothing is said.
-pub(crate) fn input_body(given: &str, root: Option<&Path>) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn input_body(
+    given: &str,
+    root: Option<&Path>,
+    limit_bytes: u64,
+) -> Result<Map<String, Value>, Failure> {
     let mut body = Map::new();
     if given.contains("://") {
         if root.is_some() {
@@ -31,28 +42,45 @@ pub(crate) fn input_body(given: &str, root: Option<&Path>) -> Result<Map<String,
         body.insert("url".into(), given.into());
         return Ok(body);
     }
-    body.insert("document".into(), document(given, root)?);
+    body.insert("document".into(), document(given, root, limit_bytes)?);
     Ok(body)
 }
 
+/// The most that a document and its files may take together: what the daemon
+/// takes, by its own setting.
+///
+/// # Errors
+/// The settings can't be read.
+pub(crate) fn limit_bytes(context: &Context) -> Result<u64, Failure> {
+    Ok(settings::load(&context.home)?.limits.document_mib * MIB)
+}
+
+/// What a document holds that is not too large.
+fn content(name: &str, limit_bytes: u64) -> Result<Vec<u8>, Failure> {
+    input::bytes(name, limit_bytes).map_err(|failure| match failure.exit {
+        Exit::Failed => failure.hint(LIMIT_HINT),
+        _ => failure,
+    })
+}
+
 /// A file, or stdin for `-`, as a request carries it.
-pub(crate) fn document(given: &str, root: Option<&Path>) -> Result<Value, Failure> {
+pub(crate) fn document(given: &str, root: Option<&Path>, limit_bytes: u64) -> Result<Value, Failure> {
     if given == "-" {
-        let content = input::bytes(given, LIMIT_BYTES)?;
+        let content = content(given, limit_bytes)?;
         return Ok(json!({ "name": "stdin", "content_base64": STANDARD.encode(content) }));
     }
     let path = Path::new(given);
     if !path.exists() {
         return Err(missing(given));
     }
-    let content = input::bytes(given, LIMIT_BYTES)?;
+    let content = content(given, limit_bytes)?;
     if root.is_none() && references(&content).is_empty() {
         let name = path.file_name().map_or("the document".into(), |name| name.to_string_lossy());
         return Ok(json!({ "name": name, "content_base64": STANDARD.encode(content) }));
     }
     let tree = Tree::open(path, root)?;
     let name = tree.document.clone();
-    let files = tree.gather(&content)?;
+    let files = tree.gather(&content, limit_bytes)?;
     let files: Vec<Value> = files
         .into_iter()
         .map(|(path, content)| json!({ "path": path, "content_base64": STANDARD.encode(content) }))
@@ -62,9 +90,31 @@ pub(crate) fn document(given: &str, root: Option<&Path>) -> Result<Value, Failur
 
 fn missing(given: &str) -> Failure {
     let failure = Failure::usage(format!("there is no file {}", text::line(given, 200)));
-    let host =
-        given.split('/').next().is_some_and(|host| host.contains('.') || host.starts_with("localhost"));
-    if host { failure.hint(format!("for a URL, say https://{}", text::line(given, 200))) } else { failure }
+    match meant_url(given) {
+        Some(url) => failure.hint(format!("for a URL, say {}", text::line(&url, 200))),
+        None => failure,
+    }
+}
+
+/// The URL that may have been meant by what is no file.
+fn meant_url(given: &str) -> Option<String> {
+    for scheme in ["http", "https"] {
+        let rest = given.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(':'));
+        if let Some(rest) = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty()) {
+            return Some(format!("{scheme}://{rest}"));
+        }
+    }
+    let (host, path) = given.split_once('/').map_or((given, None), |(host, path)| (host, Some(path)));
+    let local = host == "localhost" || host.starts_with("localhost:") || host.starts_with("127.");
+    // A name alone that ends as files of this kind do is one.
+    let file = path.is_none() && FILE_ENDINGS.iter().any(|ending| host.ends_with(ending));
+    let name = host.split(':').next().unwrap_or_default();
+    let is_name = name.contains('.') && name.split('.').all(|label| !label.is_empty());
+    match (local, is_name && !file) {
+        (true, _) => Some(format!("http://{given}")),
+        (false, true) => Some(format!("https://{given}")),
+        _ => None,
+    }
 }
 
 /// The directory that a document's files are read from.
@@ -91,9 +141,9 @@ impl Tree {
     }
 
     /// The files that the document leads to, directly or not, without itself.
-    fn gather(&self, content: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn gather(&self, content: &[u8], limit_bytes: u64) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut found = BTreeMap::new();
-        let mut left = LIMIT_BYTES.saturating_sub(content.len() as u64);
+        let mut left = limit_bytes.saturating_sub(content.len() as u64);
         let mut queue: VecDeque<String> = self.targets(&self.document, content).into();
         while let Some(target) = queue.pop_front() {
             if target == self.document || found.contains_key(&target) {
@@ -107,9 +157,10 @@ impl Tree {
             let too_large = || {
                 Failure::failed(format!(
                     "the document and its files are larger than {} together: {} is one too many",
-                    text::bytes(LIMIT_BYTES),
+                    text::bytes(limit_bytes),
                     text::line(&target, 200)
                 ))
+                .hint(LIMIT_HINT)
             };
             let content = match fs::metadata(&path) {
                 Ok(about) if about.len() > left => return Err(too_large()),
@@ -189,6 +240,8 @@ fn has_scheme(reference: &str) -> bool {
 mod tests {
     use super::*;
 
+    const LIMIT_BYTES: u64 = 64 * MIB;
+
     #[track_caller]
     fn check(folder: &str, reference: &str, expect: Option<&str>) {
         assert_eq!(target(folder, reference).as_deref(), expect, "{folder} {reference}");
@@ -223,7 +276,7 @@ mod tests {
 
     fn sent(directory: &tempfile::TempDir, document: &str, root: Option<&str>) -> Result<Value, Failure> {
         let place = |path: &str| directory.path().join(path);
-        self::document(place(document).to_str().unwrap(), root.map(place).as_deref())
+        self::document(place(document).to_str().unwrap(), root.map(place).as_deref(), LIMIT_BYTES)
     }
 
     fn paths(document: &Value) -> Vec<&str> {
@@ -294,20 +347,38 @@ mod tests {
         fs::File::create(large.path().join("b.yaml")).unwrap().set_len(LIMIT_BYTES + 1).unwrap();
         let refused = sent(&large, "a.yaml", None).unwrap_err();
         assert!(refused.message.contains("b.yaml is one too many"), "{}", refused.message);
+        let alone = content(&large.path().join("b.yaml").to_string_lossy(), LIMIT_BYTES).unwrap_err();
+        for refused in [refused, alone] {
+            assert!(refused.hints[0].contains("limits.document_mib"), "{refused:?}");
+        }
     }
 
     #[test]
     fn an_input_is_a_url_or_a_file() {
-        assert_eq!(input_body("https://x.y/z", None).unwrap()["url"], "https://x.y/z");
-        assert!(input_body("https://x.y/z", Some(Path::new("."))).is_err());
+        assert_eq!(input_body("https://x.y/z", None, LIMIT_BYTES).unwrap()["url"], "https://x.y/z");
+        assert!(input_body("https://x.y/z", Some(Path::new(".")), LIMIT_BYTES).is_err());
         let directory = tree(&[("api.yaml", "openapi: 3")]);
         let file = directory.path().join("api.yaml");
-        let body = input_body(file.to_str().unwrap(), None).unwrap();
+        let body = input_body(file.to_str().unwrap(), None, LIMIT_BYTES).unwrap();
         assert_eq!(body["document"], json!({ "name": "api.yaml", "content_base64": "b3BlbmFwaTogMw==" }));
-        let failure = input_body("api.github.com/x", None).unwrap_err();
+        let failure = input_body("api.github.com/x", None, LIMIT_BYTES).unwrap_err();
         assert_eq!(failure.hints, ["for a URL, say https://api.github.com/x"]);
-        assert!(input_body("missing", None).unwrap_err().hints.is_empty());
+        for (given, meant) in [
+            ("http:/127.0.0.1/x", Some("http://127.0.0.1/x")),
+            ("https:api.test", Some("https://api.test")),
+            ("localhost:4010/openapi.json", Some("http://localhost:4010/openapi.json")),
+            ("petstore.test", Some("https://petstore.test")),
+            ("petstore.test/openapi.json", Some("https://petstore.test/openapi.json")),
+            ("nofile.json", None),
+            ("./nofile.json", None),
+            ("../a.b/c", None),
+            ("missing", None),
+            ("http:", None),
+        ] {
+            assert_eq!(meant_url(given).as_deref(), meant, "{given}");
+        }
+        assert!(input_body("missing", None, LIMIT_BYTES).unwrap_err().hints.is_empty());
         let place = directory.path().to_str().unwrap();
-        assert!(input_body(place, None).unwrap_err().message.contains("directory"));
+        assert!(input_body(place, None, LIMIT_BYTES).unwrap_err().message.contains("directory"));
     }
 }

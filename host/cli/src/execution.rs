@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::api::Answer;
-use crate::context::Context;
+use crate::api::{Answer, BROKEN_OFF};
+use crate::context::{Context, quoted};
 use crate::downloads;
 use crate::failure::{Exit, Failure, hints_of, telling_code};
 use crate::output::error_text;
+use crate::partial;
 use crate::prompt;
 use crate::style::Style;
 use crate::text;
@@ -104,6 +105,9 @@ fn settle(context: &Context, view: Value, program: &Program, target: Option<&str
         Some("failed") => {
             let error = &view["error"];
             context.output.tell(&render_error(error, program, context.output.talk));
+            for hint in partial::hints(context, &view) {
+                context.output.hint(&hint);
+            }
             Ok(Exit::of_code(telling_code(error)))
         }
         _ => {
@@ -126,6 +130,18 @@ fn show_result(context: &Context, result: &Value, target: Option<&str>) -> Resul
         }
     }
     saved.unwrap_or(Ok(()))
+}
+
+/// A failure to hear from the daemon how an execution went: where that is told.
+pub(crate) fn broken_off(context: &Context, failure: Failure, id: Option<&str>) -> Failure {
+    if !failure.message.starts_with(BROKEN_OFF) {
+        return failure;
+    }
+    let command = match id {
+        Some(id) => format!("executions show {}", quoted(&text::line(id, 80))),
+        None => "executions list".to_owned(),
+    };
+    failure.hint(format!("`{}` starts it again and says what became of it", context.command(&command)))
 }
 
 /// How much of the logs and values has been printed.
@@ -172,6 +188,9 @@ pub(crate) fn render_error(error: &Value, program: &Program, style: Style) -> St
         message = format!("it failed: {}", field(error, "code"));
     }
     let frames = frames(error["stack"].as_str().unwrap_or(""), &program.name);
+    for place in partial::places(error) {
+        let _ = write!(message, "\n  {place}");
+    }
     for frame in &frames {
         let _ = write!(message, "\n  {}", style.dim(frame));
     }

@@ -98,6 +98,11 @@ impl Failure {
         self
     }
 
+    /// The stable code of the daemon's error answer.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.answer.as_ref().and_then(|answer| answer["error"]["code"].as_str())
+    }
+
     /// Whoever read the output has left: nothing more to say, and no fault.
     pub(crate) fn reader_gone() -> Self {
         Self::new(Exit::Ok, "")

@@ -4,27 +4,12 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::nearest::nearest;
+use crate::shape::{Kind, Shape};
 use crate::text;
 use crate::uploads::{self, Takes};
 
 /// How deep a dotted flag may lead.
 const DEPTH_LIMIT: usize = 16;
-/// References that are followed to a property's schema.
-const REFERENCE_LIMIT: usize = 16;
-
-/// What can be told about a property's type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Integer,
-    Number,
-    Boolean,
-    List,
-    /// A file of the machine, or one that the workspace holds.
-    File,
-    /// An object, a union, or a type that is not said: JSON, else a text.
-    Any,
-}
 
 /// A property that can be set by a flag.
 #[derive(Debug, Clone)]
@@ -33,8 +18,7 @@ pub(crate) struct Property<'s> {
     pub(crate) path: Vec<&'s str>,
     /// The flag without its dashes, in the property's own spelling.
     pub(crate) flag: String,
-    pub(crate) schema: &'s Value,
-    pub(crate) kind: Kind,
+    pub(crate) shape: Shape<'s>,
     pub(crate) required: bool,
 }
 
@@ -42,10 +26,10 @@ pub(crate) struct Property<'s> {
 /// and those of its `body`, where HTTP adapters put what a request carries.
 /// `--body.title` is `--title` too, unless the schema has a `title` itself.
 pub(crate) fn properties(root: &Value) -> Vec<Property<'_>> {
-    let top = properties_of(root, root, &[]);
+    let top = properties_of(&Shape::of(root, root), &[]);
     let mut all = top.clone();
     if let Some(body) = top.iter().find(|property| property.flag == "body") {
-        for mut inner in properties_of(root, body.schema, &body.path) {
+        for mut inner in properties_of(&body.shape, &body.path) {
             let name = inner.path.last().copied().unwrap_or_default();
             if !top.iter().any(|other| fold(&other.flag) == fold(name)) {
                 inner.flag = name.to_owned();
@@ -57,64 +41,18 @@ pub(crate) fn properties(root: &Value) -> Vec<Property<'_>> {
     all
 }
 
-/// The properties of one object of the schema, which stands at `at`.
-fn properties_of<'s>(root: &'s Value, schema: &'s Value, at: &[&'s str]) -> Vec<Property<'s>> {
-    let schema = resolved(root, schema);
-    let required: Vec<&str> = match schema["required"].as_array() {
-        Some(names) => names.iter().filter_map(Value::as_str).collect(),
-        None => Vec::new(),
-    };
+/// The properties of one object, which stands at `at`.
+fn properties_of<'s>(object: &Shape<'s>, at: &[&'s str]) -> Vec<Property<'s>> {
+    let required = object.required();
     let mut properties: Vec<Property<'_>> = Vec::new();
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let schema = resolved(root, schema);
+    for (name, shape) in object.properties() {
         let mut path = at.to_vec();
         path.push(name);
-        properties.push(Property {
-            flag: path.join("."),
-            path,
-            schema,
-            kind: kind(schema),
-            required: required.contains(&name.as_str()),
-        });
+        let required = required.contains(&name);
+        properties.push(Property { flag: path.join("."), path, shape, required });
     }
     properties.sort_by_key(|property| !property.required);
     properties
-}
-
-/// The schema that a local reference leads to.
-fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
-    let mut current = schema;
-    for _ in 0..REFERENCE_LIMIT {
-        let target = current["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
-        match target.and_then(|pointer| root.pointer(pointer)) {
-            Some(next) => current = next,
-            None => break,
-        }
-    }
-    current
-}
-
-fn kind(schema: &Value) -> Kind {
-    if uploads::takes(schema) == Some(Takes::Reference) {
-        return Kind::File;
-    }
-    let named = match &schema["type"] {
-        Value::String(name) => Some(name.as_str()),
-        // `["string", "null"]` is a text that may be left out.
-        Value::Array(names) => {
-            let mut names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            names.next().filter(|_| names.next().is_none())
-        }
-        _ => None,
-    };
-    match named {
-        Some("string") => Kind::Text,
-        Some("integer") => Kind::Integer,
-        Some("number") => Kind::Number,
-        Some("boolean") => Kind::Boolean,
-        Some("array") => Kind::List,
-        _ => Kind::Any,
-    }
 }
 
 /// The property that a flag names: as it is written, or in kebab case; with
@@ -127,7 +65,7 @@ pub(crate) fn property<'s>(root: &'s Value, flag: &str, tool: &str) -> Result<Pr
     if let Some(found) = named(&properties, flag)? {
         return Ok(found);
     }
-    match within(root, flag)? {
+    match within(root, flag, tool)? {
         Some(found) => Ok(found),
         None => Err(unknown(&properties, flag, tool)),
     }
@@ -152,18 +90,22 @@ fn named<'s>(properties: &[Property<'s>], flag: &str) -> Result<Option<Property<
 }
 
 /// `body.user.name`: from object to object.
-fn within<'s>(root: &'s Value, flag: &str) -> Result<Option<Property<'s>>, Failure> {
+fn within<'s>(root: &'s Value, flag: &str, tool: &str) -> Result<Option<Property<'s>>, Failure> {
     let mut found: Option<Property<'s>> = None;
     for part in flag.split('.').take(DEPTH_LIMIT) {
-        let (schema, at) = match &found {
-            Some(outer) => (outer.schema, outer.path.as_slice()),
-            None => (root, [].as_slice()),
+        let mut properties = match &found {
+            Some(outer) => properties_of(&outer.shape, &outer.path),
+            None => properties_of(&Shape::of(root, root), &[]),
         };
-        let mut properties = properties_of(root, schema, at);
+        let whole = properties.clone();
         for property in &mut properties {
             property.flag = property.path.last().copied().unwrap_or_default().to_owned();
         }
-        found = named(&properties, part)?;
+        let inner = named(&properties, part)?;
+        if inner.is_none() && found.is_some() && !whole.is_empty() {
+            return Err(unknown(&whole, flag, tool));
+        }
+        found = inner;
         if found.is_none() {
             return Ok(None);
         }
@@ -213,20 +155,17 @@ pub(crate) fn insert(
         let inner = object.entry(*part).or_insert_with(|| Value::Object(Map::new()));
         object = inner.as_object_mut().ok_or_else(|| twice(flag))?;
     }
-    if property.kind == Kind::List {
+    if property.shape.kind == Kind::List {
         let list = object.entry(*name).or_insert_with(|| Value::Array(Vec::new()));
         let Value::Array(items) = list else { return Err(twice(flag)) };
         match serde_json::from_str(given) {
             Ok(Value::Array(whole)) => items.extend(whole),
-            _ => {
-                let schema = &property.schema["items"];
-                items.push(parse(flag, kind(schema), schema, given)?);
-            }
+            _ => items.push(parse(flag, &property.shape.item(), given)?),
         }
         return Ok(());
     }
-    let value = parse(flag, property.kind, property.schema, given)?;
-    if property.kind == Kind::File && uploads::takes_several(property.schema) && object.contains_key(*name) {
+    let value = parse(flag, &property.shape, given)?;
+    if property.shape.takes_several && object.contains_key(*name) {
         match &mut object[*name] {
             Value::Array(items) => items.push(value),
             first => *first = Value::Array(vec![first.take(), value]),
@@ -243,19 +182,18 @@ fn twice(name: &str) -> Failure {
     Failure::usage(format!("--{} is given twice", flag_name(name)))
 }
 
-fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, Failure> {
+fn parse(name: &str, shape: &Shape<'_>, given: &str) -> Result<Value, Failure> {
     let wrong = |what: &str| {
         Failure::usage(format!("--{} takes {what}, and `{}` is none", flag_name(name), text::line(given, 80)))
     };
     let json = serde_json::from_str::<Value>(given).ok();
-    let nullable = schema["type"].as_array().is_some_and(|names| names.iter().any(|name| name == "null"));
-    let value = match (kind, json) {
-        (Kind::Text, _) if given.starts_with('@') && uploads::takes(schema) == Some(Takes::Base64) => {
+    let value = match (shape.kind, json) {
+        (Kind::Text, _) if given.starts_with('@') && shape.takes == Some(Takes::Base64) => {
             uploads::base64(given)?
         }
         (Kind::Text, _) => Value::from(given),
         (Kind::File, _) => uploads::given(given).ok_or_else(|| no_file(name, given))?,
-        (_, Some(Value::Null)) if nullable => Value::Null,
+        (_, Some(Value::Null)) if shape.nullable => Value::Null,
         (Kind::Integer, Some(value)) if value.is_i64() || value.is_u64() => value,
         (Kind::Integer, _) => return Err(wrong("a whole number")),
         (Kind::Number, Some(value)) if value.is_number() => value,
@@ -265,7 +203,7 @@ fn parse(name: &str, kind: Kind, schema: &Value, given: &str) -> Result<Value, F
         (Kind::List | Kind::Any, Some(value)) => value,
         (Kind::List | Kind::Any, None) => Value::from(given),
     };
-    check_choice(name, schema, &value)?;
+    check_choice(name, shape, &value)?;
     Ok(value)
 }
 
@@ -275,8 +213,9 @@ fn no_file(name: &str, given: &str) -> Failure {
         .hint(format!("`--{name} @PATH` sends a file of this machine, `--{name} -` stdin, `--{name} blob:…` one that the workspace holds"))
 }
 
-fn check_choice(name: &str, schema: &Value, value: &Value) -> Result<(), Failure> {
-    let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.contains(value)) else {
+fn check_choice(name: &str, shape: &Shape<'_>, value: &Value) -> Result<(), Failure> {
+    let allowed = |choices: &&[Value]| choices.contains(value) || (shape.nullable && value.is_null());
+    let Some(choices) = shape.choices().filter(|choices| !allowed(choices)) else {
         return Ok(());
     };
     let shown: Vec<String> = choices.iter().take(20).map(crate::view::scalar).collect();
@@ -297,7 +236,7 @@ fn check_choice(name: &str, schema: &Value, value: &Value) -> Result<(), Failure
 pub(crate) fn render(properties: &[Property<'_>], style: crate::style::Style) -> String {
     let mut table = crate::table::Table::new(&["FLAG", "VALUE", "WHAT"]);
     for property in properties {
-        let mut about = text::line(property.schema["description"].as_str().unwrap_or(""), 200);
+        let mut about = text::line(property.shape.about, 200);
         if property.required {
             about = format!("(required) {about}");
         }
@@ -307,15 +246,17 @@ pub(crate) fn render(properties: &[Property<'_>], style: crate::style::Style) ->
 }
 
 fn value_name(property: &Property<'_>) -> String {
-    if let Some(choices) = property.schema["enum"].as_array().filter(|choices| choices.len() <= 6) {
-        return choices.iter().map(crate::view::scalar).collect::<Vec<_>>().join("|");
+    if let Some(choices) = property.shape.choices().filter(|choices| choices.len() <= 6) {
+        let choices: Vec<String> =
+            choices.iter().filter(|choice| !choice.is_null()).map(crate::view::scalar).collect();
+        return choices.join("|");
     }
-    match property.kind {
+    match property.shape.kind {
         Kind::Text => "text",
         Kind::Integer => "integer",
         Kind::Number => "number",
         Kind::Boolean => "[true|false]",
-        Kind::List if kind(&property.schema["items"]) == Kind::File => "@file, repeated",
+        Kind::List if property.shape.item().kind == Kind::File => "@file, repeated",
         Kind::List => "item, repeated",
         Kind::File => "@file",
         Kind::Any => "json",
@@ -348,10 +289,13 @@ mod tests {
     }
 
     fn take(given: &[(&str, &str)]) -> Result<Value, Failure> {
-        let schema = schema();
+        take_by(&schema(), given)
+    }
+
+    fn take_by(schema: &Value, given: &[(&str, &str)]) -> Result<Value, Failure> {
         let mut arguments = Map::new();
         for (flag, value) in given {
-            insert(&mut arguments, &property(&schema, flag, "t")?, value)?;
+            insert(&mut arguments, &property(schema, flag, "t")?, value)?;
         }
         Ok(Value::Object(arguments))
     }
@@ -432,6 +376,39 @@ mod tests {
         --body.owner  integer
         --user        json
         ");
+    }
+
+    /// A schema as adapters write it: references, what may be null, lists that
+    /// are taken as their only item.
+    #[test]
+    fn what_is_nested_or_a_list_is_found_behind_references_and_unions() {
+        let kind = json!({ "$ref": "#/$defs/Kind" });
+        let schema = json!({
+            "properties": {
+                "input": { "anyOf": [{ "$ref": "#/$defs/Pet" }, { "type": "null" }] },
+                "kinds": { "anyOf": [{ "type": "array", "items": kind }, kind, { "type": "null" }] },
+                "body": { "allOf": [{ "$ref": "#/$defs/Pet" }] }
+            },
+            "$defs": {
+                "Kind": { "enum": ["DOG", "CAT"] },
+                "Pet": { "allOf": [{ "$ref": "#/$defs/Named" }, { "properties": {
+                    "age": { "oneOf": [{ "type": "null" }, { "type": "integer" }] },
+                    "friend": { "$ref": "#/$defs/Pet" } } }] },
+                "Named": { "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } }
+            }
+        });
+        let given = [("input.name", "Rex"), ("input.friend.friend.age", "3"), ("body.name", "x")];
+        let expect = json!({ "input": { "name": "Rex", "friend": { "friend": { "age": 3 } } }, "body": { "name": "x" } });
+        assert_eq!(take_by(&schema, &given).unwrap(), expect);
+        let given = [("kinds", "DOG"), ("kinds", "CAT"), ("input.age", "null")];
+        assert_eq!(
+            take_by(&schema, &given).unwrap(),
+            json!({ "kinds": ["DOG", "CAT"], "input": { "age": null } })
+        );
+        let refused = take_by(&schema, &[("kinds", "COW")]).unwrap_err();
+        assert!(refused.message.contains("one of DOG, CAT"), "{refused:?}");
+        let refused = take_by(&schema, &[("input.nmae", "x")]).unwrap_err();
+        assert_eq!(refused.hints, ["did you mean --input.name?"]);
     }
 
     #[test]

@@ -59,8 +59,17 @@ pub(crate) fn exchange<S: Read + Write>(
     mut stream: S,
     request: &Request<'_>,
 ) -> Result<Response<S>, HttpError> {
-    send(&mut stream, request)?;
-    receive(stream)
+    match send(&mut stream, request) {
+        // A request that is refused before it was read is answered all the
+        // same, and the answer says more than that nobody reads.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            receive(stream).map_err(|_| HttpError::Stream(error))
+        }
+        sent => {
+            sent?;
+            receive(stream)
+        }
+    }
 }
 
 /// A body that is read while it is sent.
@@ -394,6 +403,33 @@ mod tests {
             200,
             "hello!!",
         );
+    }
+
+    /// Answers without reading what it is given.
+    struct Deaf<'w>(Wire<'w>);
+
+    impl Read for Deaf<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Deaf<'_> {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_heard_though_the_request_was_not_read() {
+        let deaf = |answer: &'static str| Deaf(Wire { answer: answer.as_bytes(), sent: Vec::new() });
+        let refused = exchange(deaf("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno"), &GET).unwrap();
+        assert_eq!((refused.status, refused.read().unwrap()), (413, b"no".to_vec()));
+        let Err(HttpError::Stream(gone)) = exchange(deaf(""), &GET) else { panic!("nothing was answered") };
+        assert_eq!(gone.kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod api;
 mod arguments;
+mod auth;
 mod authorize;
 mod bridge;
 mod browse;
@@ -19,11 +20,14 @@ mod execution;
 mod failure;
 mod flags;
 mod form;
+mod hosts;
 mod http;
 mod input;
+mod methods;
 mod nearest;
 mod output;
 mod pages;
+mod partial;
 mod program;
 mod prompt;
 #[cfg(test)]
@@ -31,6 +35,7 @@ mod reference;
 mod references;
 mod reviews;
 mod settings;
+mod shape;
 mod style;
 mod table;
 mod text;

@@ -6,6 +6,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::input;
 
 /// Longest value that is typed or pasted, in bytes.
 const ANSWER_LIMIT_BYTES: usize = 64 * 1024;
@@ -13,6 +14,23 @@ const ANSWER_LIMIT_BYTES: usize = 64 * 1024;
 /// Whether a person can be asked.
 pub(crate) fn can_ask(context: &Context) -> bool {
     !context.globals.no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// The text that stands on stdin and is not to be seen: read as it is, or asked
+/// for without showing it where stdin is a terminal.
+///
+/// # Errors
+/// It can't be read, is longer than `limit_bytes`, or would have to be asked
+/// for where nothing is.
+pub(crate) fn secret(context: &Context, what: &str, limit_bytes: u64) -> Result<String, Failure> {
+    if !io::stdin().is_terminal() {
+        return input::text("-", limit_bytes);
+    }
+    if context.globals.no_input {
+        return Err(Failure::usage("stdin is a terminal, and --no-input says that nothing is asked there")
+            .hint("put the value into stdin, as from a file: `… < FILE`"));
+    }
+    hidden(&format!("{what} (not shown): "))
 }
 
 /// A line, without its end; `None` when the input ends.
@@ -26,8 +44,10 @@ pub(crate) fn line(question: &str) -> Result<Option<String>, Failure> {
 
 /// A line that is not shown while it is typed.
 pub(crate) fn hidden(question: &str) -> Result<String, Failure> {
-    show(question)?;
-    let answer = read_hidden();
+    let before = silence()?;
+    // Asked once nothing is shown any more: an answer may be there at once.
+    let answer = show(question).and_then(|()| edited(io::stdin().lock().bytes()));
+    drop(before);
     // The line break that was typed was not shown either.
     eprintln!();
     answer
@@ -52,17 +72,17 @@ impl Drop for Restore {
     }
 }
 
-/// Reads byte by byte, with signals as bytes too, so that an interrupt can't
-/// leave the terminal without echo.
-fn read_hidden() -> Result<String, Failure> {
+/// Has the terminal give key by key and show none, signals as keys too, so that
+/// an interrupt can't leave it without echo.
+fn silence() -> Result<Restore, Failure> {
     let before = tcgetattr(io::stdin()).map_err(|error| broken(&error.into()))?;
     let mut silent = before.clone();
     silent.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
     silent.special_codes[SpecialCodeIndex::VMIN] = 1;
     silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-    let _restore = Restore(before);
+    let restore = Restore(before);
     tcsetattr(io::stdin(), OptionalActions::Now, &silent).map_err(|error| broken(&error.into()))?;
-    edited(io::stdin().lock().bytes())
+    Ok(restore)
 }
 
 /// The line that these key presses make.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::{Answer, Api};
 use crate::context::Context;
+use crate::execution;
 use crate::failure::Failure;
 use crate::form;
 use crate::prompt;
@@ -214,7 +215,8 @@ pub(crate) fn answer(
         }
         Decision::Decline => body["action"] = json!("decline"),
     }
-    Api::new(context).post(&context.path(&["executions", execution, "resume"]), &body).map(Some)
+    let answer = Api::new(context).post(&context.path(&["executions", execution, "resume"]), &body);
+    answer.map(Some).map_err(|failure| execution::broken_off(context, failure, Some(execution)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::commands::ENVIRONMENT;
-use crate::oauth::OauthConfig;
+use crate::oauth::{FlowView, OauthConfig, discovered_from, flows};
 use crate::problem::{Problem, ProblemKind};
 
 /// One way to sign in.
@@ -30,6 +30,29 @@ pub struct AuthMethodView {
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub scopes: serde_json::Map<String, serde_json::Value>,
+    /// Whether its adapter takes it to be the one that is meant where several
+    /// fit and nobody says which.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
+    /// Where its values go; nothing for a local program, which has them in its
+    /// environment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceView>,
+    /// The flows of OAuth that its document describes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowView>,
+    /// Where the endpoints of OAuth are found out when somebody signs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discovered_from: Option<String>,
+}
+
+/// A place of a request that a credential goes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct PlaceView {
+    /// `header`, `query`, `cookie`, `path` or `form`.
+    pub r#in: String,
+    /// The name of the header, parameter, cookie, placeholder or field.
+    pub name: String,
 }
 
 /// A value that an auth method needs.
@@ -57,6 +80,9 @@ struct Config {
     /// The service's name in signatures of AWS.
     #[serde(default)]
     service: Option<String>,
+    /// Whether it is the one that is meant where nobody says which.
+    #[serde(default)]
+    default: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -177,6 +203,20 @@ impl AuthMethod {
     /// well.
     pub(crate) fn is_oauth(&self) -> bool {
         matches!(self.kind.as_str(), "oauth2" | "openid-connect")
+    }
+
+    /// Where its values go.
+    fn places(&self) -> Vec<PlaceView> {
+        let authorization = PlaceView { r#in: "header".into(), name: "Authorization".into() };
+        if self.kind == "http-basic" {
+            return vec![authorization];
+        }
+        let placed = self
+            .config
+            .placements
+            .iter()
+            .map(|placement| PlaceView { r#in: placement.r#in.clone(), name: placement.name.clone() });
+        placed.chain((self.kind == "aws-sigv4").then_some(authorization)).collect()
     }
 
     /// What it says of OAuth.
@@ -313,6 +353,11 @@ pub(crate) fn auth_method_view(row: &AuthMethodRow) -> AuthMethodView {
     let oauth = method.is_oauth();
     let scopes = method.config.oauth.all().find(|one| !one.scopes.is_empty());
     let scopes = scopes.map(|one| one.scopes.clone()).unwrap_or_default();
+    let (places, default) = (method.places(), method.config.default);
+    let (flows, discovered_from) = match oauth {
+        true => (flows(&method.config.oauth), discovered_from(&method.config.oauth)),
+        false => (Vec::new(), None),
+    };
     let variables = method.config.variables.into_iter().map(|variable| VariableView {
         label: variable.label.unwrap_or_else(|| variable.name.clone()),
         name: variable.name,
@@ -320,7 +365,18 @@ pub(crate) fn auth_method_view(row: &AuthMethodRow) -> AuthMethodView {
         optional: variable.optional,
     });
     let variables = variables.collect();
-    AuthMethodView { id: method.id, kind: method.kind, label: method.label, variables, oauth, scopes }
+    AuthMethodView {
+        id: method.id,
+        kind: method.kind,
+        label: method.label,
+        variables,
+        oauth,
+        scopes,
+        default,
+        places,
+        flows,
+        discovered_from,
+    }
 }
 
 #[cfg(test)]
@@ -404,6 +460,22 @@ mod tests {
             r#"{"placements":[{"in":"header","name":"X","template":"{other}"}]}"#,
             "the auth method \"m\" needs a value for \"other\"",
         );
+    }
+
+    #[test]
+    fn a_view_says_where_values_go() {
+        let places = |kind: &str, config: &str| {
+            let places = method(kind, config).places().into_iter();
+            places.map(|place| format!("{} {}", place.r#in, place.name)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(places("http-basic", "{}"), "header Authorization");
+        assert_eq!(places("aws-sigv4", "{}"), "header Authorization");
+        assert_eq!(places("oauth2", "{}"), "header Authorization");
+        assert_eq!(
+            places("api-key", r#"{"placements":[{"in":"query","name":"key","template":"{k}"}]}"#),
+            "query key"
+        );
+        assert_eq!(places("environment", r#"{"variables":[{"name":"KEY"}]}"#), "");
     }
 
     #[test]

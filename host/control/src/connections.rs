@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::auth::{AuthMethod, Wanted, wanted};
+use crate::auth::{AuthMethod, AuthMethodView, Wanted, auth_method_view, wanted};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::clock::rfc3339;
@@ -45,6 +45,8 @@ pub struct ConnectionView {
     /// What it was authorized for, where it was by OAuth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oauth: Option<GrantView>,
+    /// Its auth methods as they are pinned: where its values go.
+    pub auth: Vec<AuthMethodView>,
     /// When it was added.
     pub created_at: String,
     /// What came of indexing its source with it, where that was waiting for a
@@ -520,6 +522,7 @@ pub(crate) fn connection_view(row: ConnectionRow) -> ConnectionView {
     });
     ConnectionView {
         oauth,
+        auth: row.auth.iter().map(auth_method_view).collect(),
         source: row.source.to_string(),
         name: row.name.to_string(),
         methods: row.methods,

@@ -344,6 +344,11 @@ impl Control {
         self.shared.settings.views()
     }
 
+    /// The most that a document may take that becomes a source.
+    pub fn document_bytes(&self) -> usize {
+        self.shared.settings.document_bytes()
+    }
+
     /// Counts what is counted when somebody looks: what runs, what waits for
     /// people, and what waits for the disk.
     pub fn count(&self) {

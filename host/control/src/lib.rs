@@ -77,7 +77,7 @@ mod workspace;
 pub use accounts::{AccountView, AddAccount, SetPassword};
 pub use approvals::{Difference, InteractionView};
 pub use audit::{AuditItem, AuditPage, AuditQuery, AuditVerdict};
-pub use auth::{AuthMethodView, VariableView};
+pub use auth::{AuthMethodView, PlaceView, VariableView};
 pub use blobs::{BlobContent, BlobItem, BlobName, BlobView, UPLOAD_LIMIT_BYTES, Upload};
 pub use caller::{Caller, Capability, Surface};
 pub use catalogue::CatalogueChanges;
@@ -101,7 +101,7 @@ pub use invitations::{Accept, AddInvitation, InvitationAdded, InvitationView, Jo
 pub use listing::{ToolDetail, ToolDetailPage};
 pub use oauth::{
     AuthorizationError, AuthorizationView, BeginAuthorization, Callback, Endpoints, FinishAuthorization,
-    Flow, OauthChoices,
+    Flow, FlowView, OauthChoices,
 };
 pub use once::Once;
 pub use organizations::{AddOrganization, IdentityView, MemberView, OrganizationView, SetRole};

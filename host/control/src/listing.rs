@@ -140,7 +140,7 @@ impl Workspace {
 }
 
 /// A schema with all that it reaches.
-fn whole(mut schema: Value, definition: &dyn Fn(&str) -> Option<Value>) -> Value {
+pub(crate) fn whole(mut schema: Value, definition: &dyn Fn(&str) -> Option<Value>) -> Value {
     let mut names = VecDeque::new();
     references(&schema, &mut names);
     let (mut held, mut bytes) = (BTreeMap::new(), 0);

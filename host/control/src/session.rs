@@ -257,7 +257,11 @@ impl Session {
             "describe" => {
                 let request = parse::<DescribeRequest>(args)?;
                 let path = request.path.strip_prefix("tools.").unwrap_or(&request.path);
-                let options = DescribeOptions { type_name: request.type_name, depth: request.depth };
+                let options = DescribeOptions {
+                    type_name: request.type_name,
+                    depth: request.depth,
+                    ..DescribeOptions::default()
+                };
                 json(&workspace.describe_tool(&self.caller, path, options).await?)
             }
             _ => json(&workspace.sources()?),

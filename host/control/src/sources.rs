@@ -209,7 +209,12 @@ impl Workspace {
         let begun = Instant::now();
         if let Some(name) = Once::earlier(once.as_ref(), |once| self.store.once(once))? {
             let source = self.source(&name)?;
-            return Ok(SourceAdded { next: next_steps(&source), source, elapsed_ms: 0, notes: Vec::new() });
+            return Ok(SourceAdded {
+                next: next_steps(&source, false),
+                source,
+                elapsed_ms: 0,
+                notes: Vec::new(),
+            });
         }
         self.shared.check_disk()?;
         if let Some(command) = request.command.clone() {
@@ -270,10 +275,15 @@ impl Workspace {
             created_ms: now_ms,
             refreshed_ms: now_ms,
         };
+        let open = indexed
+            .staged
+            .tools
+            .iter()
+            .all(|tool| tool.auth.is_empty() || tool.auth.iter().any(Vec::is_empty));
         let what = json!({"source": name.to_string(), "kind": row.kind, "origins": row.origins, "tools": row.tool_count});
         self.put_source(caller, "source.add", row.clone(), indexed.staged, once, what).await?;
         let detail = self.source_detail(&row)?;
-        let next = next_steps(&detail);
+        let next = next_steps(&detail, open);
         drop((found, request));
         tokio::task::spawn_blocking(memory::release);
         Ok(SourceAdded {
@@ -467,7 +477,9 @@ pub(crate) fn named_origins(indexed: &Indexed) -> Vec<String> {
     origins
 }
 
-fn next_steps(detail: &SourceDetail) -> Vec<String> {
+/// What a person does next. Where all tools can be called by anybody (`open`),
+/// a connection is no step on the way to them.
+fn next_steps(detail: &SourceDetail, open: bool) -> Vec<String> {
     let name = &detail.source.name;
     let mut steps = Vec::new();
     let is_locked = detail.warnings.iter().any(|warning| warning.code == SIGN_IN_NEEDED);
@@ -477,6 +489,9 @@ fn next_steps(detail: &SourceDetail) -> Vec<String> {
     }
     if !is_locked {
         steps.push(format!("executor tools search --source {name} WORDS"));
+    }
+    if open && !is_locked {
+        steps.reverse();
     }
     steps
 }

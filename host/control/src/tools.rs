@@ -10,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::caller::Caller;
 use crate::catalogue::{Entry, Searchable};
 use crate::invoke::subject;
+use crate::listing::whole;
 use crate::page::{PageQuery, cursor};
 use crate::policies::{Action, Subject};
 use crate::problem::Problem;
@@ -87,6 +88,9 @@ pub struct DescribeOptions {
     /// How deep the result's types go; 2 where nothing is said.
     #[serde(default)]
     pub depth: Option<u32>,
+    /// Whether the argument schema takes along, as `$defs`, what it refers to.
+    #[serde(default)]
+    pub definitions: bool,
 }
 
 /// How to call a tool.
@@ -188,6 +192,10 @@ impl Workspace {
             return Err(self.unknown_tool(path));
         }
         let signature = self.signature(&tool, &options);
+        let input_schema = match options.definitions {
+            true => whole(tool.input_schema.clone(), &|name| self.definition(&tool.source, name)),
+            false => tool.input_schema.clone(),
+        };
         let connections = self.store.connections(Some(&tool.source))?;
         Ok(ToolDescription {
             path: path.to_owned(),
@@ -198,7 +206,7 @@ impl Workspace {
             signature: signature.declaration,
             types: signature.types,
             omitted: signature.omitted,
-            input_schema: tool.input_schema.clone(),
+            input_schema,
             read_only: tool.row.read_only,
             destructive: tool.row.destructive,
             requires_approval: decision.action == Action::Approve,

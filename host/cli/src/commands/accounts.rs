@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::api::{Api, path};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::input;
 use crate::prompt;
 use crate::style::Style;
 use crate::table::Table;
@@ -86,7 +85,7 @@ const ACCOUNTS: &str = "/v1/accounts";
 /// where other processes see it.
 fn password(context: &Context, account: &str, stdin: bool) -> Result<String, Failure> {
     if stdin {
-        let text = input::text("-", PASSWORD_LIMIT_BYTES)?;
+        let text = prompt::secret(context, "New password", PASSWORD_LIMIT_BYTES)?;
         let line = text.strip_suffix('\n').unwrap_or(&text);
         return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
     }

@@ -9,8 +9,9 @@ use crate::browse;
 use crate::context::Context;
 use crate::execution::{self, Program};
 use crate::failure::{Exit, Failure};
-use crate::flags::{self, Kind};
+use crate::flags;
 use crate::input;
+use crate::shape::Kind;
 use crate::style::Style;
 use crate::table;
 use crate::text;
@@ -183,7 +184,8 @@ pub(crate) fn run(context: &Context, mut arguments: CallArguments) -> Result<Exi
     if arguments.dry_run {
         body["dry_run"] = json!(true);
     }
-    let answer = Api::new(context).post(&context.path(&["tools", &words.path, "call"]), &body)?;
+    let answer = Api::new(context).post(&context.path(&["tools", &words.path, "call"]), &body);
+    let answer = answer.map_err(|failure| execution::broken_off(context, failure, None))?;
     if arguments.dry_run {
         context.output.answer(&answer, render_dry_run)?;
         let blocked = answer.value["decision"]["action"] == "block";
@@ -271,7 +273,7 @@ fn from_flags(
         };
         let value = match inline {
             Some(value) => value,
-            None if property.kind == Kind::Boolean => match words.peek().map(|next| next.as_str()) {
+            None if property.shape.kind == Kind::Boolean => match words.peek().map(|next| next.as_str()) {
                 Some(next @ ("true" | "false" | "null")) => {
                     words.next();
                     next
@@ -307,7 +309,7 @@ fn no_value(name: &str) -> Failure {
 /// `--no-draft` for a boolean `draft`.
 fn negated<'s>(schema: &'s Value, name: &str) -> Option<flags::Property<'s>> {
     let positive = name.strip_prefix("no-")?;
-    flags::property(schema, positive, "").ok().filter(|property| property.kind == Kind::Boolean)
+    flags::property(schema, positive, "").ok().filter(|property| property.shape.kind == Kind::Boolean)
 }
 
 fn help(context: &Context, path: &str) -> Result<Exit, Failure> {

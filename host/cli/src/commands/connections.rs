@@ -1,17 +1,21 @@
 //! `executor connections`: the credentials of sources.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::api::Api;
+use crate::api::{Answer, Api};
+use crate::auth;
 use crate::authorize::{self, OauthArguments};
 use crate::context::Context;
-use crate::credentials;
+use crate::credentials::{self, Given};
 use crate::failure::{Exit, Failure};
+use crate::methods::{self, Said};
 use crate::style::Style;
 use crate::table::Table;
 use crate::text;
-use crate::view::{field, joined, list, prose};
+use crate::view::{field, flag, joined, list, prose};
 
 /// What a connection is called where no name is given.
 const DEFAULT_NAME: &str = "default";
@@ -25,6 +29,8 @@ pub(crate) enum Action {
     Add(Box<AddArguments>),
     /// List the connections
     List,
+    /// Show one connection: where its values go, and what it was authorized for
+    Show(NameArguments),
     /// Call a tool that only reads, to see whether the credential works
     Check(NameArguments),
     /// Give a connection other values, as after a key was rotated
@@ -63,6 +69,12 @@ pub(crate) struct ValueArguments {
     from: Vec<String>,
 }
 
+impl ValueArguments {
+    fn given(&self) -> Result<Given, Failure> {
+        Given::read(&self.set, &self.from)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
     #[command(flatten)]
@@ -92,36 +104,37 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
     match action {
         Action::Add(arguments) => add(context, &arguments),
         Action::List => show_list(context),
+        Action::Show(named) => {
+            let answer = Answer { value: find(context, &named)? };
+            context.output.answer(&answer, auth::render_connection)?;
+            Ok(Exit::Ok)
+        }
         Action::Check(named) => check(context, &named),
         Action::Set(arguments) => set(context, &arguments),
         Action::Authorize(arguments) => authorize_again(context, &arguments),
         Action::Remove(named) => {
             Api::new(context).delete(&context.path(&["connections", &named.source, &named.name]))?;
-            context.output.say(&format!(
-                "removed {}/{}",
-                text::line(&named.source, 80),
-                text::line(&named.name, 80)
-            ));
+            context.output.say(&format!("removed {}", shown(&named.source, &named.name)));
             Ok(Exit::Ok)
         }
     }
 }
 
 fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
-    let mut origins = credentials::origins(&arguments.values.set)?;
+    let mut given = arguments.values.given()?;
     let source = Api::new(context).get(&context.path(&["sources", &arguments.source]))?.value;
-    let methods = credentials::methods(context, &source, &arguments.auth)?;
-    let variables = credentials::variables(&methods);
-    credentials::from(&arguments.values.from, &variables, &mut origins)?;
-    let ids: Vec<String> = methods.iter().map(|method| field(method, "id")).collect();
+    let said = Said { named: &arguments.auth, values: &given, oauth: arguments.oauth.is_given() };
+    let chosen = methods::chosen(context, &source, said)?;
+    let ids: Vec<String> = chosen.iter().map(|method| field(method, "id")).collect();
     let mut body = json!({ "source": arguments.source, "methods": ids });
     if let Some(name) = &arguments.name {
         body["name"] = json!(name);
     }
     let by_oauth = |method: &&Value| method["oauth"] == true;
-    let answer = if methods.iter().any(by_oauth) && !origins.contains_key(TOKEN) {
-        let others: Vec<&Value> = methods.iter().copied().filter(|method| !by_oauth(method)).collect();
-        body["variables"] = json!(credentials::values(context, &credentials::variables(&others), &origins)?);
+    let has_token = given.has(TOKEN) || (chosen.len() == 1 && !given.is_empty());
+    let answer = if chosen.iter().any(by_oauth) && !has_token {
+        let others: Vec<&Value> = chosen.iter().copied().filter(|method| !by_oauth(method)).collect();
+        body["variables"] = json!(values(context, &others, &mut given)?);
         authorize::run(context, body, &arguments.oauth)?
     } else {
         if arguments.oauth.is_given() {
@@ -129,7 +142,7 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
                 .hint("leave out the flags of OAuth, or choose another method with --auth"));
         }
         context.output.say(&pinned(&source));
-        body["variables"] = json!(credentials::values(context, &variables, &origins)?);
+        body["variables"] = json!(values(context, &chosen, &mut given)?);
         Api::new(context).post(&context.path(&["connections"]), &body)?
     };
     context.output.answer(&answer, added)?;
@@ -151,6 +164,22 @@ fn tell_grant(context: &Context, connection: &Value) {
             .output
             .warn("the server gave nothing to refresh its tokens with: once they end you sign in again");
     }
+}
+
+/// The values that these methods ask for.
+fn values(
+    context: &Context,
+    methods: &[&Value],
+    given: &mut Given,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let variables = methods::variables(methods);
+    given.assign(&variables)?;
+    credentials::values(context, methods, &variables, given)
+}
+
+/// A connection's name, with its source's before it.
+fn shown(source: &str, name: &str) -> String {
+    format!("{}/{}", text::line(source, 80), text::line(name, 80))
 }
 
 /// What came of indexing the source, where it went wrong.
@@ -183,18 +212,22 @@ fn hint_check(context: &Context, connection: &Value) {
 }
 
 fn set(context: &Context, arguments: &SetArguments) -> Result<Exit, Failure> {
-    let SetArguments { named, values } = arguments;
-    let mut origins = credentials::origins(&values.set)?;
+    let named = &arguments.named;
+    let mut given = arguments.values.given()?;
     let connection = find(context, named)?;
-    let variables: Vec<credentials::Variable> = list(&connection, "variables")
-        .iter()
-        .map(crate::view::scalar)
-        .map(|name| credentials::Variable { label: name.clone(), secret: true, optional: false, name })
-        .collect();
-    credentials::from(&values.from, &variables, &mut origins)?;
-    let chosen = variables.into_iter().filter(|one| origins.is_empty() || origins.contains_key(&one.name));
-    let chosen: Vec<_> = chosen.collect();
-    let values = credentials::values(context, &chosen, &origins)?;
+    if connection["oauth"].is_object() && list(&connection, "variables").is_empty() {
+        let authorize = context.command(&format!("connections authorize {} {}", named.source, named.name));
+        return Err(Failure::usage(format!(
+            "{} was made by signing in, and has no values to set",
+            shown(&named.source, &named.name)
+        ))
+        .hint(format!("`{authorize}` signs in again")));
+    }
+    let (methods, variables) = settable(&connection);
+    given.assign(&variables)?;
+    credentials::check_names(&variables, &given)?;
+    let wanted = variables.into_iter().filter(|one| given.is_empty() || given.has(&one.name));
+    let values = credentials::values(context, &methods, &wanted.collect::<Vec<_>>(), &given)?;
     let target = context.path(&["connections", &named.source, &named.name, "values"]);
     let answer = Api::new(context).post(&target, &json!({ "variables": values }))?;
     context.output.answer(&answer, |view, style| {
@@ -209,13 +242,22 @@ fn set(context: &Context, arguments: &SetArguments) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The methods of a connection whose values can be replaced, and those values:
+/// as it is pinned, whatever its source says by now.
+fn settable(connection: &Value) -> (Vec<&Value>, Vec<credentials::Variable>) {
+    let signed_in = connection["oauth"].is_object();
+    let methods = list(connection, "auth").iter().filter(|method| !(signed_in && flag(method, "oauth")));
+    let methods: Vec<&Value> = methods.collect();
+    let variables = methods::variables(&methods);
+    (methods, variables)
+}
+
 /// A connection as it is listed.
 fn find(context: &Context, named: &NameArguments) -> Result<Value, Failure> {
     let all = Api::new(context).list(&context.path(&["connections"]))?.value;
     let is = |item: &&Value| field(item, "source") == named.source && field(item, "name") == named.name;
     list(&all, "items").iter().find(is).cloned().ok_or_else(|| {
-        let name = format!("{}/{}", text::line(&named.source, 80), text::line(&named.name, 80));
-        Failure::usage(format!("there is no connection {name}"))
+        Failure::usage(format!("there is no connection {}", shown(&named.source, &named.name)))
             .hint(format!("`{}` shows those that there are", context.command("connections list")))
     })
 }

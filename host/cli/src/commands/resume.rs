@@ -67,7 +67,8 @@ pub(crate) fn run(context: &Context, arguments: &ResumeArguments) -> Result<Exit
     if let Some(content) = &arguments.content {
         body["content"] = input::json(content, "--content", CONTENT_LIMIT_BYTES)?;
     }
-    let answer = api.post(&context.path(&["executions", &arguments.id, "resume"]), &body)?;
+    let answer = api.post(&context.path(&["executions", &arguments.id, "resume"]), &body);
+    let answer = answer.map_err(|failure| execution::broken_off(context, failure, Some(&arguments.id)))?;
     if arguments.cancel {
         return ended(context, &answer);
     }

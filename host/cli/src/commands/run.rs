@@ -36,7 +36,8 @@ pub(crate) fn run(context: &Context, arguments: &RunArguments) -> Result<Exit, F
         }
         body["input"] = input::json(given, "--input", INPUT_LIMIT_BYTES)?;
     }
-    let answer = Api::new(context).post(&context.path(&["executions"]), &body)?;
+    let answer = Api::new(context).post(&context.path(&["executions"]), &body);
+    let answer = answer.map_err(|failure| execution::broken_off(context, failure, None))?;
     execution::report(context, answer, &program)
 }
 

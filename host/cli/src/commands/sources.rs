@@ -16,10 +16,16 @@ use crate::style::Style;
 use crate::table::{self, Table};
 use crate::text;
 use crate::view::{field, flag, joined, list, number, prose, scalar, time};
-use crate::{program, reviews, settings};
+use crate::{auth, hosts, program, reviews, settings};
 
 /// Warnings that are shown; there can be thousands.
 const SHOWN_WARNINGS: usize = 5;
+/// The code of a program that did not start, or ended.
+const PROCESS_FAILED: &str = "process-failed";
+/// The code of a host that has to be allowed.
+const DENIED_ADDRESS: &str = "denied-address";
+/// The code of a request that is larger than the daemon takes.
+const TOO_LARGE: &str = "too-large";
 /// The kind of what no adapter takes.
 const UNKNOWN: &str = "unknown";
 
@@ -150,11 +156,12 @@ pub(crate) fn run(context: &Context, action: Action) -> Result<Exit, Failure> {
 }
 
 fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
-    let body = add_body(arguments)?;
+    let body = add_body(context, arguments)?;
     let begun = Instant::now();
     let answer = with_bar(context, |progress| {
         Api::new(context).post_with_progress(&context.path(&["sources"]), &body, progress)
-    })?;
+    });
+    let answer = answer.map_err(|failure| explained(failure, arguments))?;
     if context.output.json {
         context.output.print_json(&answer.value)?;
         return Ok(Exit::Ok);
@@ -166,15 +173,39 @@ fn add(context: &Context, arguments: &AddArguments) -> Result<Exit, Failure> {
     }
     context.output.print(&added_line(source, elapsed, context.output.data))?;
     tell_warnings(context, source);
+    hosts::tell(context, source);
     tell_next(context, &answer.value);
     Ok(Exit::Ok)
+}
+
+/// A failure to add a source, with what the command line tells of its cause.
+fn explained(failure: Failure, arguments: &AddArguments) -> Failure {
+    match failure.code() {
+        Some(PROCESS_FAILED) => {
+            match program::misplaced(&arguments.command, arguments.directory.as_deref()) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+        Some(TOO_LARGE) => failure.hint(documents::STALE_HINT),
+        Some(DENIED_ADDRESS) => {
+            let values = arguments.settings.iter().filter_map(|setting| Some(setting.split_once('=')?.1));
+            let urls = arguments.input.as_deref().into_iter().chain(values);
+            let missing = hosts::missing(urls, &arguments.allow_host);
+            if missing.len() < 2 {
+                return failure;
+            }
+            failure.hint(format!("you named several such hosts, which are: {}", hosts::options(&missing)))
+        }
+        _ => failure,
+    }
 }
 
 fn milliseconds(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
+fn add_body(context: &Context, arguments: &AddArguments) -> Result<Value, Failure> {
     let mut body = match &arguments.input {
         Some(_) if !arguments.env.is_empty() || arguments.directory.is_some() => {
             return Err(Failure::usage(
@@ -182,8 +213,8 @@ fn add_body(arguments: &AddArguments) -> Result<Value, Failure> {
             )
             .hint("the values of other sources belong to a connection: `executor connections add`"));
         }
-        Some(input) => input_body(input, arguments.root.as_deref())?,
-        None => program::body(&arguments.command, arguments.directory.as_deref(), &arguments.env)?,
+        Some(input) => input_body(input, arguments.root.as_deref(), documents::limit_bytes(context)?)?,
+        None => program::body(context, &arguments.command, arguments.directory.as_deref(), &arguments.env)?,
     };
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     if let Some(name) = &arguments.name {
@@ -279,35 +310,16 @@ fn warning_line(warning: &Value) -> String {
     format!("{place}{} ({})", text::line(&field(warning, "message"), 300), field(warning, "code"))
 }
 
-/// What to do now: what the daemon says, and how to authenticate where it
-/// does not say that.
+/// What to do now, as the daemon says.
 fn tell_next(context: &Context, added: &Value) {
     let lines: Vec<String> = list(added, "next").iter().map(scalar).collect();
-    let mut told = lines.clone();
-    if !lines.iter().any(|line| line.contains("connections add")) {
-        told.extend(authentication_lines(context, &added["source"]));
+    if !lines.is_empty() {
+        context.output.say(&format!("\n{}", lines.join("\n")));
     }
-    if !told.is_empty() {
-        context.output.say(&format!("\n{}", told.join("\n")));
-    }
-}
-
-fn authentication_lines(context: &Context, source: &Value) -> Vec<String> {
-    let name = field(source, "name");
-    let methods = list(source, "auth_methods");
-    if methods.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = vec!["To call its tools with a credential:".to_owned()];
-    for method in methods {
-        let command = context.command(&format!("connections add {name} --auth {}", field(method, "id")));
-        lines.push(format!("  {command}  # {}", field(method, "label")));
-    }
-    lines
 }
 
 fn detect(context: &Context, arguments: &DetectArguments) -> Result<Exit, Failure> {
-    let mut body = input_body(&arguments.input, None)?;
+    let mut body = input_body(&arguments.input, None, documents::limit_bytes(context)?)?;
     if !arguments.allow_host.is_empty() {
         body.insert("allow_hosts".into(), json!(arguments.allow_host));
     }
@@ -417,18 +429,7 @@ fn render_detail(source: &Value, style: Style) -> String {
     let mut rendered = table::facts(&facts, style);
     let methods = list(source, "auth_methods");
     if !methods.is_empty() {
-        let mut table = Table::new(&["AUTH METHOD", "KIND", "ASKS FOR", "LABEL"]);
-        for method in methods {
-            let names: Vec<String> =
-                list(method, "variables").iter().map(|variable| field(variable, "name")).collect();
-            table.row([
-                &field(method, "id"),
-                &field(method, "kind"),
-                &names.join(", "),
-                &field(method, "label"),
-            ]);
-        }
-        rendered.push_str(&format!("\n{}", table.render(style)));
+        rendered.push_str(&format!("\n{}", auth::render(methods, style)));
     }
     let warnings = list(source, "warnings");
     if !warnings.is_empty() {
@@ -449,7 +450,9 @@ fn refresh(context: &Context, arguments: &RefreshArguments) -> Result<Exit, Fail
         return Err(Failure::usage("--from-file is for one source").hint("refresh them one by one"));
     }
     let document = arguments.from_file.as_deref();
-    let document = document.map(|file| documents::document(file, arguments.root.as_deref())).transpose()?;
+    let limit_bytes = documents::limit_bytes(context)?;
+    let document =
+        document.map(|file| documents::document(file, arguments.root.as_deref(), limit_bytes)).transpose()?;
     let body = document.map_or_else(|| json!({}), |document| json!({ "document": document }));
     for name in &arguments.names {
         let target = context.path(&["sources", name, "refresh"]);
@@ -493,6 +496,8 @@ fn render_refreshed(answer: &Value, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::Globals;
+    use crate::environment::Environment;
 
     fn source() -> Value {
         json!({
@@ -500,7 +505,7 @@ mod tests {
             "tool_count": 1223, "warning_count": 7, "adapter": "openapi", "created_at": "2030-01-02T03:04:05Z",
             "connections": 1, "connection_names": ["work"], "origins": ["https://api.github.com"], "settings": {},
             "auth_methods": [{ "id": "bearer", "kind": "http-bearer", "label": "Token",
-                "variables": [{ "name": "token", "label": "Token", "secret": true }] }],
+                "places": [{ "in": "header", "name": "Authorization" }], "variables": [{ "name": "token", "label": "Token", "secret": true }] }],
             "warnings": [{ "tool": "github.a", "code": "input-schema", "message": "line\nbreak" }]
         })
     }
@@ -545,8 +550,8 @@ mod tests {
         connections  work
         added        2030-01-02 03:04:05
 
-        AUTH METHOD  KIND         ASKS FOR  LABEL
-        bearer       http-bearer  token     Token
+        AUTH METHOD  KIND         ASKS FOR  GOES INTO             LABEL
+        bearer       http-bearer  token     header Authorization  Token
 
         warning: github.a: line break (input-schema)
         … and 6 more
@@ -578,8 +583,10 @@ mod tests {
             allow_origin: vec![],
             trusted: true,
         };
+        let user = Environment { user_home: Some("/u".into()), ..Environment::default() };
+        let context = Context::new(&Globals::default(), user).unwrap();
         assert_eq!(
-            add_body(&arguments).unwrap(),
+            add_body(&context, &arguments).unwrap(),
             json!({
                 "url": "https://x", "name": "n", "settings": { "base_url": "https://y", "limits": { "rate": 3 } },
                 "allow_hosts": ["localhost:1"], "trusted": true

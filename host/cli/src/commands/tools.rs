@@ -80,8 +80,11 @@ pub(crate) fn describe(
     type_name: Option<&str>,
     depth: Option<u32>,
 ) -> Result<Answer, Failure> {
-    let query =
-        query(&[("type", type_name.map(str::to_owned)), ("depth", depth.map(|depth| depth.to_string()))]);
+    let query = query(&[
+        ("type", type_name.map(str::to_owned)),
+        ("depth", depth.map(|depth| depth.to_string())),
+        ("definitions", Some("true".to_owned())),
+    ]);
     Api::new(context).get(&(context.path(&["tools", path]) + &query))
 }
 
@@ -141,6 +144,19 @@ fn access(tool: &Value) -> &'static str {
     }
 }
 
+/// How a program asks for a type that is not shown, and how a person does.
+const OF_PROGRAMS: &str = "// not shown, describe with { type }:";
+const OF_COMMANDS: &str = "// not shown, --type NAME shows one:";
+
+/// The comment above a signature, and the signature. The comment is what a
+/// model reads: what it says stands above the signature for a person.
+fn commented(signature: String) -> (String, String) {
+    match signature.strip_prefix("/**").and_then(|rest| rest.split_once("*/\n")) {
+        Some((comment, rest)) => (comment.to_owned(), rest.to_owned()),
+        None => (String::new(), signature),
+    }
+}
+
 /// How a tool is called, for people.
 pub(crate) fn render_description(tool: &Value, style: Style) -> String {
     let mut rendered = format!("{}\n", style.bold(&field(tool, "path")));
@@ -155,11 +171,11 @@ pub(crate) fn render_description(tool: &Value, style: Style) -> String {
         rendered.push_str(about.trim_end());
         rendered.push('\n');
     }
-    let signature = prose(tool, "signature");
+    let (comment, signature) = commented(prose(tool, "signature"));
     if !signature.is_empty() {
         rendered.push_str(&format!("\n{signature}\n"));
     }
-    let types = prose(tool, "types");
+    let types = prose(tool, "types").replace(OF_PROGRAMS, OF_COMMANDS);
     if !types.is_empty() {
         rendered.push_str(&format!("\n{types}\n"));
     }
@@ -167,10 +183,12 @@ pub(crate) fn render_description(tool: &Value, style: Style) -> String {
     let rule = field(policy, "rule");
     let rule = if rule.is_empty() { String::new() } else { format!(" by {rule}") };
     let destructive = if flag(tool, "destructive") { "yes" } else { "" };
+    let deprecated = if comment.contains("@deprecated") { "yes" } else { "" };
     let facts = [
         ("request", field(tool, "request")),
         ("access", access(tool).to_owned()),
         ("destructive", destructive.to_owned()),
+        ("deprecated", deprecated.to_owned()),
         ("policy", format!("{}{rule}", field(policy, "action"))),
         ("connections", joined(tool, "connections")),
     ];
@@ -188,8 +206,8 @@ mod tests {
         let tool = json!({
             "path": "github.issues.create", "summary": "Create an issue", "description": "Create an issue",
             "source": "github", "request": "POST /repos/{owner}/{repo}/issues",
-            "signature": "tools.github.issues.create(args: Args): Promise<Issue>",
-            "types": "type Issue = { id: number };\u{1b}[2J", "omitted": [], "input_schema": {},
+            "signature": "/**\n * Create an issue\n * @deprecated\n */\ntools.github.issues.create(args: Args): Promise<Issue>",
+            "types": "type Issue = { id: number };\u{1b}[2J\n// not shown, describe with { type }: User", "omitted": [], "input_schema": {},
             "read_only": false, "destructive": false, "requires_approval": true,
             "policy": { "action": "approve" }, "connections": ["work"]
         });
@@ -200,9 +218,11 @@ mod tests {
         tools.github.issues.create(args: Args): Promise<Issue>
 
         type Issue = { id: number };
+        // not shown, --type NAME shows one: User
 
         request      POST /repos/{owner}/{repo}/issues
         access       writes, asks
+        deprecated   yes
         policy       approve
         connections  work
         ");

@@ -94,6 +94,14 @@ fn alternatives(
         issues.push(Issue { pointer: here.to_owned(), message });
         return;
     }
+    // What is of another type was not meant: `null`, or a list.
+    let mut meant = context.iter().filter(|branch| !is_of_other_type(here, branch));
+    if let (Some(only), None) = (meant.next(), meant.next()) {
+        for error in only.iter().take(3) {
+            explain(schema, error, nesting + 1, issues);
+        }
+        return;
+    }
     let Some(nearest) = context.iter().min_by_key(|branch| remoteness(here, branch)) else {
         issues.push(Issue { pointer: here.to_owned(), message: plain(error) });
         return;
@@ -104,6 +112,12 @@ fn alternatives(
     }
     let message = format!("matches none of {} forms; the nearest: {}", context.len(), join(&inner));
     issues.push(Issue { pointer: here.to_owned(), message: shown(&message, 400) });
+}
+
+/// Whether an alternative wants another type at the very place.
+fn is_of_other_type(here: &str, branch: &[ValidationError<'_>]) -> bool {
+    let at_here = |error: &ValidationError<'_>| error.instance_path().as_str() == here;
+    branch.iter().any(|error| matches!(error.kind(), Kind::Type { .. }) && at_here(error))
 }
 
 /// Where every alternative wants another type, those are all there is to say.

@@ -140,6 +140,25 @@ fn the_nearest_alternative_is_explained() {
 }
 
 #[test]
+fn what_may_be_null_or_a_list_has_one_form() {
+    let kind = json!({ "enum": ["DOG", "CAT"] });
+    let pet = json!({ "type": "object", "required": ["name"] });
+    let schema = json!({ "type": "object", "properties": {
+        "kind": { "anyOf": [kind, { "type": "null" }] },
+        "kinds": { "anyOf": [{ "type": "array", "items": kind }, kind, { "type": "null" }] },
+        "pet": { "oneOf": [{ "type": "null" }, pet] } } });
+    for (arguments, expect) in [
+        (json!({ "kind": "COW" }), "/kind must be one of \"DOG\", \"CAT\""),
+        (json!({ "kinds": "COW" }), "/kinds must be one of \"DOG\", \"CAT\""),
+        (json!({ "pet": {} }), "/pet is missing `name`"),
+        (json!({ "pet": 1 }), "/pet must be null or object, is integer"),
+        (json!({ "kind": null, "kinds": ["DOG"], "pet": { "name": "Rex" } }), ""),
+    ] {
+        check(&schema, arguments, expect);
+    }
+}
+
+#[test]
 fn definitions_are_followed() {
     let definitions = with(json!({
         "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "value": {"$ref": "#/$defs/a~1b"}}, "additionalProperties": false},

@@ -25,6 +25,9 @@ use places::Around;
 /// A detection below this is a guess, not a finding.
 pub(crate) const CONFIDENCE: u8 = 30;
 
+/// How adapters begin what they say of a page.
+const A_PAGE: &str = "this is an HTML page";
+
 /// Time for looking around: several places, each of which every adapter is
 /// asked about.
 const LOOKING_TIMEOUT: Duration = Duration::from_secs(60);
@@ -80,8 +83,11 @@ impl Workspace {
         if let Some((found, candidates)) = around.sighted {
             return Ok(Discovered::Source(Sighting { found, candidates, notes }));
         }
-        let guesses = candidates.into_iter().flat_map(|candidate| candidate.detection.warnings).collect();
-        Ok(Discovered::Unknown(Unknown { looks: looks::of(&found), found, guesses, notes }))
+        let looks = looks::of(&found);
+        let guesses = candidates.into_iter().flat_map(|candidate| candidate.detection.warnings);
+        // That a page is one is said once.
+        let guesses = guesses.filter(|guess| !(looks.is_sure && guess.starts_with(A_PAGE)));
+        Ok(Discovered::Unknown(Unknown { guesses: guesses.collect(), looks, found, notes }))
     }
 
     /// The description to add, and the adapter that it is for: the one that

@@ -21,8 +21,11 @@ use super::failure::Failure;
 pub(super) const BODY_LIMIT_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes of a body that anybody may send.
 const SMALL_BODY_LIMIT_BYTES: usize = 16 * 1024;
-/// Bytes of a body that carries a document or a component.
+/// Bytes of a body that carries a component, and of one that carries a document
+/// where the settings want no larger ones.
 pub(super) const LARGE_BODY_LIMIT_BYTES: usize = 96 * 1024 * 1024;
+/// What a request has beside the document in it.
+const ENVELOPE_BYTES: usize = 1024 * 1024;
 /// How long a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -103,8 +106,25 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Parameters<T> 
 /// A JSON body of at most `LIMIT` bytes.
 pub(super) struct Json<T, const LIMIT: usize = BODY_LIMIT_BYTES>(pub(super) T);
 
-/// A JSON body that may carry a document or a component.
-pub(super) type LargeJson<T> = Json<T, LARGE_BODY_LIMIT_BYTES>;
+/// A JSON body that may carry a document.
+pub(super) struct LargeJson<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for LargeJson<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let bytes = read(&parts.headers, body, document_limit(app)).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// Bytes of a body with the largest document that the settings take, in base64.
+fn document_limit(app: &App) -> usize {
+    let encoded = app.control.document_bytes().div_ceil(3).saturating_mul(4);
+    LARGE_BODY_LIMIT_BYTES.max(encoded.saturating_add(ENVELOPE_BYTES))
+}
 
 impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for Json<T, LIMIT> {
     type Rejection = Failure;
@@ -162,7 +182,8 @@ impl<T: DeserializeOwned + Send, const LIMIT: usize> FromRequest<Arc<App>> for C
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
         check_media_type(&parts.headers)?;
-        let bytes = read(&parts.headers, body, LIMIT).await?;
+        let limit = if LIMIT == LARGE_BODY_LIMIT_BYTES { document_limit(app) } else { LIMIT };
+        let bytes = read(&parts.headers, body, limit).await?;
         let value = parse(&bytes)?;
         let mut keys = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
         let key = match (keys.next(), keys.next()) {
@@ -182,12 +203,12 @@ impl<T: DeserializeOwned + Send, const LIMIT: usize> FromRequest<Arc<App>> for C
 /// A JSON body that may carry a document, or none, which says nothing.
 pub(super) struct Optional<T>(pub(super) T);
 
-impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for Optional<T> {
+impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Optional<T> {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body, LARGE_BODY_LIMIT_BYTES).await?;
+        let bytes = read(&parts.headers, body, document_limit(app)).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(Self(T::default()));
         }

@@ -148,12 +148,13 @@ impl Route {
         self
     }
 
-    /// Takes bytes of any media type, which are kept as they are.
+    /// Takes bytes of any media type, which are kept as they are; none are an
+    /// empty file.
     pub(crate) fn takes_bytes(mut self) -> Self {
         let bytes = ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
-        self.body = Some((Schema::from(bytes).into(), Required::True));
+        self.body = Some((Schema::from(bytes).into(), Required::False));
         self.takes = BYTES;
         self
     }

@@ -114,7 +114,7 @@ async fn detect(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Segments(workspace): Segments<String>,
-    Json(input): LargeJson<SourceInput>,
+    LargeJson(input): LargeJson<SourceInput>,
 ) -> Answer {
     items(app.control.workspace(&caller, &workspace)?.detect(input).await?)
 }

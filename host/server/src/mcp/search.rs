@@ -82,8 +82,8 @@ pub(super) async fn describe(call: &Call<'_>, arguments: JsonObject) -> Result<C
     let place = call.asking.place(workspace.as_deref())?;
     // A model copies the call as it stands in a program.
     let path = path.strip_prefix("tools.").unwrap_or(&path);
-    let described =
-        place.workspace.describe_tool(&place.caller, path, DescribeOptions { type_name, depth }).await?;
+    let options = DescribeOptions { type_name, depth, ..DescribeOptions::default() };
+    let described = place.workspace.describe_tool(&place.caller, path, options).await?;
     let structured = json!({
         "path": described.path, "summary": text::line(&described.summary, SUMMARY_LIMIT),
         "source": described.source, "signature": text::clean(&described.signature),

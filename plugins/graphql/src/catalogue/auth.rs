@@ -14,12 +14,14 @@ pub(crate) fn methods(settings: &Settings) -> (Vec<AuthMethod>, Vec<Vec<String>>
         let config = json!({
             "placements": [{"in": "header", "name": header, "template": "{key}"}],
             "variables": [{"name": "key", "label": format!("Value of {header}"), "secret": true}],
+            "default": true,
         });
         methods.push(method("header", "api-key", &format!("Key in the header {header}"), &config));
     }
     let bearer = json!({
         "placements": [{"in": "header", "name": "Authorization", "template": "Bearer {token}"}],
         "variables": [{"name": "token", "label": "Bearer token", "secret": true}],
+        "default": settings.auth_header.is_none(),
     });
     methods.push(method("bearer", "http-bearer", "Bearer token", &bearer));
     let basic = json!({

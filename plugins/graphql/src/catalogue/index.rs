@@ -249,11 +249,11 @@ impl<'s> Run<'_, 's> {
         let names: Vec<&str> = root.fields.iter().map(|field| field.name.as_str()).take(20).collect();
         if !names.is_empty() {
             let more = if root.fields.len() > names.len() { ", …" } else { "" };
-            let message = format!(
-                "{} subscriptions are left out, since a call has one answer: {}{more}",
-                root.fields.len(),
-                names.join(", ")
-            );
+            let left_out = match root.fields.len() {
+                1 => "a subscription is left out".to_owned(),
+                count => format!("{count} subscriptions are left out"),
+            };
+            let message = format!("{left_out}, since a call has one answer: {}{more}", names.join(", "));
             self.report.warn(self.sink, None, "subscriptions-unsupported", &message);
         }
     }
