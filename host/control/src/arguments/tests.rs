@@ -41,11 +41,7 @@ fn a_place_for_a_file_is_named_as_one() {
         "one": nullable, "some": {"anyOf": [{"type": "array", "items": file}, file]}}});
     let expect = "must be a file, {\"$file\": reference}, is string";
     check(&schema, json!({"one": "up.txt"}), &format!("/one {expect}"));
-    check(
-        &schema,
-        json!({"some": ["up.txt"]}),
-        "/some matches none of 2 forms; the nearest: /some/0 must be a file, {\"$file\": reference}, is string",
-    );
+    check(&schema, json!({"some": ["up.txt"]}), "/some/0 must be a file, {\"$file\": reference}, is string");
     check(&schema, json!({"some": "x"}), "/some must be array or a file, {\"$file\": reference}, is string");
     check(&schema, json!({"one": {"$file": "blob:1", "size": 1, "name": "a", "mediaType": "x/y"}}), "");
 }
