@@ -38,7 +38,8 @@ impl Outcome {
     /// The host that would have to be granted.
     pub(crate) fn wanted_host(&self) -> Option<String> {
         let (_, after) = self.stderr.split_once("--allow-host ")?;
-        let host: String = after.chars().take_while(|character| !character.is_whitespace()).collect();
+        let ends = |character: char| character.is_whitespace() || character == '`';
+        let host: String = after.chars().take_while(|character| !ends(*character)).collect();
         (self.code != 0).then_some(host)
     }
 }
