@@ -37,7 +37,7 @@ async fn hosts_that_have_to_be_allowed_are_named_at_once() {
     std::fs::write(&file, "type Query { book(id: ID!): String }").unwrap();
     let added = daemon.run(&["sources", "add", file.to_str().unwrap(), "--name", "filed", "--set", &base]);
     assert_eq!(added.code(), 0, "{added:?}");
-    assert!(added.stderr.contains(&format!("add it again with --allow-host {other}")), "{added:?}");
+    assert!(added.stderr.contains(&format!("sources set filed --allow-host {other}")), "{added:?}");
 }
 
 #[test]

@@ -39,10 +39,8 @@ pub(crate) fn tell(context: &Context, source: &Value) {
         "it names hosts on this machine or a private network that it may not reach: {}",
         missing.join(", ")
     ));
-    let allowed: Vec<String> = list(source, "allowed_hosts").iter().map(scalar).collect();
-    let remove = context.command(&format!("sources remove {}", field(source, "name")));
-    let options = options(allowed.iter().chain(&missing));
-    context.output.hint(&format!("if you mean them: `{remove}`, and add it again with {options}"));
+    let set = context.command(&format!("sources set {} {}", field(source, "name"), options(&missing)));
+    context.output.hint(&format!("if you mean them: `{set}`"));
 }
 
 /// `--allow-host A --allow-host B`.

@@ -5,7 +5,7 @@ use executor_store::{Home, HomeError, KeyTarget, Moved, StoreError, recovery_cod
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::{input, prompt, settings};
+use crate::{prompt, settings};
 
 /// Longer than any recovery code that somebody wrote with spaces.
 const CODE_LIMIT_BYTES: u64 = 1024;
@@ -82,7 +82,7 @@ fn confirmed(context: &Context) -> Result<bool, Failure> {
 
 fn import(context: &Context, from: Option<&str>) -> Result<Exit, Failure> {
     let code = match from {
-        Some("-") => input::text("-", CODE_LIMIT_BYTES)?,
+        Some("-") => prompt::secret(context, "Recovery code", CODE_LIMIT_BYTES)?,
         Some(_) => {
             return Err(Failure::usage(
                 "a recovery code is not given on the command line, where others see it",
