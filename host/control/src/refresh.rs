@@ -253,7 +253,7 @@ pub(crate) mod tests {
     use crate::control::{Control, Options};
     use crate::settings::Settings;
 
-    fn tool(name: &str) -> ToolRow {
+    pub(crate) fn tool_row(name: &str) -> ToolRow {
         ToolRow {
             name: name.into(),
             description: String::new(),
@@ -276,7 +276,7 @@ pub(crate) mod tests {
     }
 
     fn staged(tools: &[&str]) -> Staged {
-        Staged { tools: tools.iter().map(|name| tool(name)).collect(), ..Staged::default() }
+        Staged { tools: tools.iter().map(|name| tool_row(name)).collect(), ..Staged::default() }
     }
 
     pub(crate) fn source_row() -> SourceRow {

@@ -145,10 +145,7 @@ impl Workspace {
                 // The other call goes on: this answer is for when it has ended.
                 continue;
             }
-            let sandbox = match row.kind.as_str() {
-                "code" => Some(self.pinned_sandbox(&row).await?),
-                _ => None,
-            };
+            let sandbox = self.pinned_sandbox(&row).await?;
             let (workspace, caller) = (self.this(), caller.clone());
             let go_on =
                 async move { workspace.go_on(&caller, claim, row, &chosen, &request, answer, sandbox).await };
@@ -276,10 +273,7 @@ impl Workspace {
     /// Runs an execution again as its record says.
     async fn replay_kept(&self, id: &ExecutionId) -> Result<ExecutionView, Problem> {
         let row = self.known_execution(id.as_str())?;
-        let sandbox = match row.kind.as_str() {
-            "code" => Some(self.pinned_sandbox(&row).await?),
-            _ => None,
-        };
+        let sandbox = self.pinned_sandbox(&row).await?;
         self.replay(row, sandbox).await
     }
 
@@ -357,10 +351,13 @@ impl Workspace {
         (changes, record)
     }
 
-    /// The engine that an execution began with.
-    async fn pinned_sandbox(&self, row: &ExecutionRow) -> Result<Arc<Sandbox>, Problem> {
-        let Some(digest) = &row.engine else { return self.sandbox().await };
-        self.sandbox_of(digest).await.map_err(|problem| match problem.code.as_str() {
+    /// The engine that an execution began with; a call needs none.
+    async fn pinned_sandbox(&self, row: &ExecutionRow) -> Result<Option<Arc<Sandbox>>, Problem> {
+        if row.kind != "code" {
+            return Ok(None);
+        }
+        let Some(digest) = &row.engine else { return self.sandbox().await.map(Some) };
+        let sandbox = self.sandbox_of(digest).await.map_err(|problem| match problem.code.as_str() {
             "component-missing" => Problem::new(
                 ProblemKind::Conflict,
                 "engine-changed",
@@ -368,7 +365,8 @@ impl Workspace {
             )
             .hint(format!("run it anew with `executor executions rerun {}`", row.id)),
             _ => problem,
-        })
+        });
+        sandbox.map(Some)
     }
 
     /// Ends an execution.

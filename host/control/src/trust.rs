@@ -53,28 +53,10 @@ fn meta_of(tool: &ToolRow) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use executor_store::Digest;
+    use crate::refresh::tests::tool_row;
 
     fn tool(meta: Option<&str>) -> ToolRow {
-        ToolRow {
-            name: "t".into(),
-            description: String::new(),
-            title: None,
-            summary: String::new(),
-            request: None,
-            input_schema: "{}".into(),
-            output_schema: None,
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            deprecated: false,
-            requires_approval: false,
-            auth: Vec::new(),
-            binding: Vec::new(),
-            annotations_meta: None,
-            meta: meta.map(str::to_owned),
-            digest: Digest::of(b"t"),
-        }
+        ToolRow { meta: meta.map(str::to_owned), ..tool_row("t") }
     }
 
     fn check(meta: Option<&str>, trusted: bool, reads: bool) {

@@ -4,6 +4,8 @@
 //! Fields are named as in `wit/adapter/adapter.wit`; a `String` documented as
 //! JSON is what WIT calls `json`.
 
+pub use executor_common::seam::{Detection, Document, IndexRequest, Probe, Warning};
+
 /// Why something can't be done, as the caller will see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -91,69 +93,6 @@ pub struct Tool {
     /// All that `invoke` needs; see `wire/binding.rs`.
     pub binding: Vec<u8>,
     /// JSON.
-    pub meta: Option<String>,
-}
-
-/// Something that was left out, or read in another way than the server wrote it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// The tool's name, where it is about one.
-    pub tool: Option<String>,
-    /// A stable word.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-}
-
-/// A document as the host fetched it.
-#[derive(Debug, Clone, Default)]
-pub struct Document {
-    /// Where it came from.
-    pub url: Option<String>,
-    /// The `Content-Type` it came with.
-    pub media_type: Option<String>,
-    /// Its bytes.
-    pub body: Vec<u8>,
-}
-
-/// What the host found behind a URL.
-#[derive(Debug, Clone, Default)]
-pub struct Probe {
-    /// Where it came from.
-    pub url: Option<String>,
-    /// The HTTP status, whatever it is.
-    pub status: Option<u16>,
-    /// The HTTP headers.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub document: Document,
-}
-
-/// What `detect` made of a probe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detection {
-    /// 0 to 100.
-    pub confidence: u8,
-    /// JSON: the source's config.
-    pub config: String,
-    /// A short name for the source.
-    pub suggested_name: String,
-    /// Lines for a person.
-    pub warnings: Vec<String>,
-    /// JSON.
-    pub meta: Option<String>,
-}
-
-/// What to index.
-#[derive(Debug, Clone, Default)]
-pub struct IndexRequest {
-    /// JSON: what `detect` answered, or what the host wrote of a command.
-    pub config: String,
-    /// JSON object: what the person set.
-    pub settings: String,
-    /// What lies at the URL; its URL alone is read, and only where the config has none.
-    pub document: Option<Document>,
-    /// JSON: `{"connection": NAME}` where requests carry a credential.
     pub meta: Option<String>,
 }
 
